@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::{Str, Value};
 
-pub(crate) use path::{Edit, Path, Step};
+pub(crate) use path::{Edit, Path};
 
 /// A function that a rule calls: from an object (or a part of one) and its live counterpart to the changed one.
 pub(crate) type Function = fn(&Value, Option<&Value>) -> Option<Value>;

@@ -48,10 +48,6 @@ impl Path {
         Path(steps)
     }
 
-    pub(crate) fn steps(&self) -> &[Step] {
-        &self.0
-    }
-
     /// Whether the path has at most one value in every object.
     pub(crate) fn is_single(&self) -> bool {
         self.0.iter().all(|step| matches!(step, Step::Field(_)))

@@ -1,29 +1,10 @@
 //! Validation of built-in kinds.
 //!
-//! The tables in `data/validation` have the checks of each kind in the order of Kubernetes (`kinds`), and those of types
-//! that several kinds share (`types`). Updates of a subresource have checks of their own, whose key is the name of the
-//! subresource and the kind: `status apps/v1/Deployment`. The first member of a check is the path of the values (`at`):
-//!
-//! | member | error |
-//! |---|---|
-//! | `required: DETAIL` | the value is absent or empty |
-//! | `enum: [VALUES]` | the value is present and none of these; with `required`, an empty value has the error of that alone |
-//! | `min: N` | the value is less than the number |
-//! | `unique: PATH` | an item of the list has the value of an earlier one at the path; the empty path is the item itself |
-//! | `immutable: value` | an update changes the value, which the message shows; `string` shows an absent one as an empty string, `hidden` shows null instead, `reference` a role reference as its Go struct, and a type of `data/internal.json` that type |
-//! | `forbidden: DETAIL` | an update changes the value |
-//! | `shown: PATH` | the path of the error of a changed field, or in an item that occurs again, if it is another one than that of the field |
-//! | `apply: TYPE` | those of the checks of a type, whose paths start at the value |
-//! | `call: NAME` | those of a function |
-//! | `on: create` or `on: update` | no error: the check applies to this operation alone |
-//! | `when: {PATH: VALUE}` | no error: the check applies only if the object has these values |
-//! | `live: {PATH: VALUE}` | no error: the check applies only if the live object has these values |
+//! [`functions`] has a function for each kind, which makes its checks in the order of Kubernetes, and one for each of its
+//! subresources whose updates are checked.
 
-mod check;
 mod functions;
-mod operation;
 mod syntax;
-mod table;
 
 use std::collections::BTreeSet;
 
@@ -31,8 +12,8 @@ use fieldmanager_structural::internal::{NameSyntax, validate_object_meta, valida
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::Value;
 
-use self::operation::Operation;
-use self::table::table;
+use self::functions::field::Field;
+use self::functions::{checks, name_syntax};
 use crate::Kind;
 use crate::table::name_of;
 
@@ -41,7 +22,7 @@ const LATE_METADATA: [&str; 2] = ["policy/v1/PodDisruptionBudget", "v1/Event"];
 
 /// The errors of a new object, [prepared](crate::prepare_create) for creation, in the order of kube-apiserver.
 ///
-/// Metadata, required fields, enumerations, ranges and the like are checked as far as a table describes them;
+/// Metadata, required fields, enumerations, ranges and the like are checked;
 /// docs/deviations.md lists what Kubernetes checks besides. An object without errors here may therefore have some there,
 /// and never the other way around.
 ///
@@ -60,7 +41,9 @@ pub fn validate_create(kind: &GroupVersionKind, object: &Value) -> Vec<FieldErro
     let name = name_of(kind);
     let mut errors =
         if LATE_METADATA.contains(&name.as_str()) { Vec::new() } else { metadata(kind, &name, object) };
-    table().run_kind(&name, object, Operation::Create, &mut errors);
+    if let Some(checks) = checks(&name, "") {
+        checks(&Field::object(object, None), &mut errors);
+    }
     if errors.is_empty() && LATE_METADATA.contains(&name.as_str()) {
         errors = metadata(kind, &name, object);
     }
@@ -87,20 +70,18 @@ pub fn validate_update(
     object: &Value,
     live: &Value,
 ) -> Vec<FieldError> {
-    let path = FieldPath::root("metadata");
+    let (name, path) = (name_of(kind), FieldPath::root("metadata"));
     let (new, old) = (object.get("metadata"), live.get("metadata"));
     let mut errors = validate_object_meta(new, is_namespaced(kind, live), NameSyntax::PathSegment, &path);
     // Both functions check owner references, for example.
     errors.extend(validate_object_meta_update(new, old, &path));
     retain_first(&mut errors);
     if subresource != "status" || !UNCHECKED_STATUS.contains(&kind.kind.as_str()) {
-        finalizers(kind, &name_of(kind), new, &mut errors);
+        finalizers(kind, &name, new, &mut errors);
     }
-    let name = match subresource {
-        "" => name_of(kind),
-        _ => format!("{subresource} {}", name_of(kind)),
-    };
-    table().run_kind(&name, object, Operation::Update(Some(live)), &mut errors);
+    if let Some(checks) = checks(&name, subresource) {
+        checks(&Field::object(object, Some(live)), &mut errors);
+    }
     without_duplicates(kind, errors)
 }
 
@@ -126,13 +107,8 @@ fn is_namespaced(kind: &GroupVersionKind, object: &Value) -> bool {
 }
 
 fn metadata(kind: &GroupVersionKind, name: &str, object: &Value) -> Vec<FieldError> {
-    let syntax = match table().name_syntax(name) {
-        Some("label") => NameSyntax::Label,
-        Some("path") => NameSyntax::PathSegment,
-        _ => NameSyntax::Subdomain,
-    };
     let (metadata, path) = (object.get("metadata"), FieldPath::root("metadata"));
-    let mut errors = validate_object_meta(metadata, is_namespaced(kind, object), syntax, &path);
+    let mut errors = validate_object_meta(metadata, is_namespaced(kind, object), name_syntax(name), &path);
     finalizers(kind, name, metadata, &mut errors);
     if kind.group == "autoscaling" && kind.kind == "Scale" {
         // The other metadata of a `Scale` is ignored.

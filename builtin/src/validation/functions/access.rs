@@ -1,76 +1,92 @@
 //! Roles and their bindings.
 
+use fieldmanager_structural::FieldError;
 use fieldmanager_structural::internal::NameSyntax;
-use fieldmanager_structural::{FieldError, FieldPath};
-use fieldmanager_value::Value;
+use fieldmanager_value::{Map, Value};
 
 use super::field::Field;
-use crate::validation::operation::Operation;
+use crate::place::{Errors, IMMUTABLE};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-pub(super) fn rule(path: &FieldPath, rule: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
-    policy_rule(&Field::new(path, rule), false, errors);
+pub(super) fn role(role: &Field<'_>, errors: &mut Errors) {
+    rules(role, true, errors);
+    verbs(role, errors);
 }
 
-pub(super) fn namespaced_rule(
-    path: &FieldPath,
-    rule: &Value,
-    _: Operation<'_>,
-    errors: &mut Vec<FieldError>,
-) {
-    policy_rule(&Field::new(path, rule), true, errors);
+pub(super) fn cluster_role(role: &Field<'_>, errors: &mut Errors) {
+    rules(role, false, errors);
+    let aggregation = role.get("aggregationRule");
+    if aggregation.is_set() {
+        let selectors = aggregation.get("clusterRoleSelectors");
+        selectors.require("at least one clusterRoleSelector required if aggregationRule is non-nil", errors);
+        selectors.items().for_each(|selector| selector.selector(errors));
+    }
+    verbs(role, errors);
 }
 
-fn policy_rule(rule: &Field<'_>, is_namespaced: bool, errors: &mut Vec<FieldError>) {
-    let urls = rule.get("nonResourceURLs");
-    let has = |name: &str| !rule.get(name).is_empty();
-    if !urls.is_empty() {
-        if is_namespaced {
-            errors.push(urls.invalid("namespaced rules cannot apply to non-resource URLs"));
+fn verbs(role: &Field<'_>, errors: &mut Errors) {
+    role.get("rules").items().for_each(|rule| rule.get("verbs").require("", errors));
+}
+
+fn rules(role: &Field<'_>, is_namespaced: bool, errors: &mut Errors) {
+    for rule in role.get("rules").items() {
+        let urls = rule.get("nonResourceURLs");
+        if urls.is_empty() {
+            rule.get("apiGroups").require("resource rules must supply at least one api group", errors);
+            rule.get("resources").require("resource rules must supply at least one resource", errors);
+            continue;
         }
-        if has("apiGroups") || has("resources") || has("resourceNames") {
-            errors.push(urls.invalid("rules cannot apply to both regular resources and non-resource URLs"));
-        }
-        return;
-    }
-    if !has("apiGroups") {
-        errors.push(rule.get("apiGroups").required("resource rules must supply at least one api group"));
-    }
-    if !has("resources") {
-        errors.push(rule.get("resources").required("resource rules must supply at least one resource"));
+        urls.invalid_if(is_namespaced, "namespaced rules cannot apply to non-resource URLs", errors);
+        let has_resources =
+            ["apiGroups", "resources", "resourceNames"].iter().any(|name| !rule.get(name).is_empty());
+        let detail = "rules cannot apply to both regular resources and non-resource URLs";
+        urls.invalid_if(has_resources, detail, errors);
     }
 }
 
-pub(super) fn subject(path: &FieldPath, subject: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
-    bound_subject(&Field::new(path, subject), true, errors);
+pub(super) fn role_binding(binding: &Field<'_>, errors: &mut Errors) {
+    bound(binding, &["Role", "ClusterRole"], true, errors);
 }
 
-pub(super) fn cluster_subject(
-    path: &FieldPath,
-    subject: &Value,
-    _: Operation<'_>,
-    errors: &mut Vec<FieldError>,
-) {
-    bound_subject(&Field::new(path, subject), false, errors);
+pub(super) fn cluster_role_binding(binding: &Field<'_>, errors: &mut Errors) {
+    bound(binding, &["ClusterRole"], false, errors);
 }
 
-fn bound_subject(subject: &Field<'_>, is_namespaced: bool, errors: &mut Vec<FieldError>) {
+fn bound(binding: &Field<'_>, kinds: &[&str], is_namespaced: bool, errors: &mut Errors) {
+    let role = binding.get("roleRef");
+    role.get("apiGroup").optional_one_of(&[GROUP], errors);
+    role.get("kind").optional_one_of(kinds, errors);
+    for item in binding.get("subjects").items() {
+        subject(&item, is_namespaced, errors);
+    }
+    if role.is_changed() {
+        // Go shows the struct.
+        let member = |shown: &'static str, name: &str| (shown, Value::from(role.get(name).text()));
+        let members: Map = [member("APIGroup", "apiGroup"), member("Kind", "kind"), member("Name", "name")]
+            .into_iter()
+            .collect();
+        errors.push(FieldError::invalid(role.path.clone(), Value::Map(members), IMMUTABLE));
+    }
+    binding.get("subjects").items().for_each(|subject| subject.get("name").require("", errors));
+    if role.is_set() {
+        role.get("name").require("", errors);
+    }
+}
+
+fn subject(subject: &Field<'_>, is_namespaced: bool, errors: &mut Errors) {
     let group = subject.get("apiGroup");
     match subject.get("kind").text() {
         "ServiceAccount" => {
-            let name = subject.get("name");
-            if !name.is_empty() {
-                errors.extend(name.faults(NameSyntax::Subdomain.faults(name.text(), false)));
-            }
+            subject.get("name").name_or_empty(NameSyntax::Subdomain, errors);
             if !group.is_empty() {
-                errors.push(group.not_supported(&[""]));
+                group.not_supported(&[""], errors);
             }
-            if !is_namespaced && subject.get("namespace").is_empty() {
-                errors.push(subject.get("namespace").required(""));
+            if !is_namespaced {
+                subject.get("namespace").require("", errors);
             }
         }
-        "User" | "Group" => errors.extend(group.one_of(&[GROUP])),
-        _ => errors.push(subject.get("kind").not_supported(&["ServiceAccount", "User", "Group"])),
+        "User" | "Group" => group.one_of(&[GROUP], errors),
+        _ => subject.get("kind").not_supported(&["ServiceAccount", "User", "Group"], errors),
     }
 }

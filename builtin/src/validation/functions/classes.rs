@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use fieldmanager_structural::{FieldError, FieldErrorKind, FieldPath};
+use fieldmanager_structural::internal::NameSyntax;
+use fieldmanager_structural::{FieldError, FieldErrorKind};
 use fieldmanager_value::{Map, Value};
 
 use super::field::Field;
 use super::pods::{resources, scheduling};
-use super::{selector, workloads};
+use super::workloads;
 use crate::place::{Errors, Place};
 use crate::shown;
-use crate::validation::operation::Operation;
 
 /// The prefix of the names that belong to Kubernetes.
 const SYSTEM: &str = "system-";
@@ -22,30 +22,30 @@ const MOST_QUEUES: i64 = 10_000_000;
 /// The highest priority of other classes.
 const HIGHEST: i64 = 1_000_000_000;
 
-/// Checks a new priority class.
-pub(super) fn priority_class(
-    path: &FieldPath,
-    class: &Value,
-    _: Operation<'_>,
-    errors: &mut Vec<FieldError>,
-) {
-    let class = Field::new(path, class);
+pub(super) fn priority_class(class: &Field<'_>, errors: &mut Errors) {
+    if class.is_update() {
+        let value = class.get("value");
+        value.forbid_if(value.is_changed(), "may not be changed in an update.", errors);
+        class.get("preemptionPolicy").immutable(errors);
+    } else {
+        new_priority_class(class, errors);
+    }
+}
+
+fn new_priority_class(class: &Field<'_>, errors: &mut Errors) {
     let (name, value) = (class.get("metadata").get("name"), class.get("value"));
     if name.text().starts_with(SYSTEM) {
-        errors.extend(system_fault(&class, name.text()).map(|fault| {
-            name.forbidden(&format!(
-                "priority class names with 'system-' prefix are reserved for system use only. error: {fault}"
-            ))
-        }));
+        if let Some(fault) = system_fault(class, name.text()) {
+            let words = "priority class names with 'system-' prefix are reserved for system use only. error:";
+            name.forbid(&format!("{words} {fault}"), errors);
+        }
     } else if value.number() > HIGHEST {
         let detail = format!("maximum allowed value of a user defined priority is {HIGHEST}");
-        errors.push(value.forbidden(&detail));
+        value.forbid(&detail, errors);
     }
     let policy = class.get("preemptionPolicy");
-    match policy.is_set() && policy.is_empty() {
-        true => errors.push(policy.required("")),
-        false if policy.is_set() => errors.extend(policy.one_of(&["PreemptLowerPriority", "Never"])),
-        false => {}
+    if policy.is_set() {
+        policy.require_one_of(&["PreemptLowerPriority", "Never"], errors);
     }
 }
 
@@ -62,23 +62,22 @@ fn system_fault(class: &Field<'_>, name: &str) -> Option<String> {
 }
 
 /// Checks a priority level of requests. What the unions of its types require is checked last, as in kube-apiserver.
-pub(super) fn priority_level(path: &FieldPath, level: &Value, _: Operation<'_>, errors: &mut Errors) {
-    let level = Field::new(path, level);
+pub(super) fn priority_level(level: &Field<'_>, errors: &mut Errors) {
     let spec = level.get("spec");
     let (ty, limited, exempt) = (spec.get("type"), spec.get("limited"), spec.get("exempt"));
     if (level.get("metadata").get("name").text() == "exempt") != (ty.text() == "Exempt") {
-        errors.push(ty.invalid_text("must be 'Exempt' if and only if `name` is 'exempt'"));
+        ty.invalid_text("must be 'Exempt' if and only if `name` is 'exempt'", errors);
     }
     let (response, queuing) = (limited.get("limitResponse"), limited.get("limitResponse").get("queuing"));
     match ty.text() {
         "Exempt" => concurrency(&exempt, errors),
         "Limited" if limited.is_set() => limits(&limited, errors),
         "Limited" | "" => {}
-        _ => errors.extend(ty.one_of(&["Exempt", "Limited"])),
+        _ => ty.one_of(&["Exempt", "Limited"], errors),
     }
     let mut require = |field: &Field<'_>, is_wanted: bool, may_be_absent: bool| match field.is_set() {
-        true if !is_wanted => errors.push(field.forbidden("")),
-        false if is_wanted && !may_be_absent => errors.push(field.required("")),
+        true if !is_wanted => field.forbid("", errors),
+        false if is_wanted && !may_be_absent => field.missing("", errors),
         _ => {}
     };
     require(&exempt, ty.text() == "Exempt", true);
@@ -91,51 +90,47 @@ pub(super) fn priority_level(path: &FieldPath, level: &Value, _: Operation<'_>, 
 }
 
 /// Checks the conditions of a priority level, which have different types.
-pub(super) fn priority_level_status(path: &FieldPath, level: &Value, _: Operation<'_>, errors: &mut Errors) {
+pub(super) fn priority_level_status(level: &Field<'_>, errors: &mut Errors) {
     let mut seen = BTreeSet::new();
-    for condition in Field::new(path, level).get("status").get("conditions").items() {
+    for condition in level.get("status").get("conditions").items() {
         let ty = condition.get("type");
         if !seen.insert(ty.text()) {
             errors.push(FieldError::duplicate(ty.path.clone(), ty.text()));
         }
-        if ty.is_empty() {
-            errors.push(ty.required(""));
-        }
+        ty.require("", errors);
     }
 }
 
 /// Checks the share of a priority level.
 fn concurrency(level: &Field<'_>, errors: &mut Errors) {
     let shares = level.get("nominalConcurrencyShares");
-    if shares.number() < 0 {
-        errors.push(shares.invalid("must be a non-negative integer"));
-    }
+    shares.invalid_if(shares.number() < 0, "must be a non-negative integer", errors);
     let percent = level.get("lendablePercent");
-    if !(0..=100).contains(&percent.number()) {
-        errors.push(percent.invalid("must be between 0 and 100, inclusive"));
-    }
+    percent.invalid_if(
+        !(0..=100).contains(&percent.number()),
+        "must be between 0 and 100, inclusive",
+        errors,
+    );
 }
 
 /// Checks the limits of a priority level, and its queues.
 fn limits(limited: &Field<'_>, errors: &mut Errors) {
     let shares = limited.get("nominalConcurrencyShares");
-    if shares.number() < 0 {
-        errors.push(shares.invalid("must be a non-negative integer"));
-    }
+    shares.invalid_if(shares.number() < 0, "must be a non-negative integer", errors);
     let response = limited.get("limitResponse");
     match response.get("type").text() {
         "Queue" if response.get("queuing").is_set() => queues(&response.get("queuing"), errors),
         "Queue" | "Reject" | "" => {}
-        _ => errors.extend(response.get("type").one_of(&["Queue", "Reject"])),
+        _ => response.get("type").one_of(&["Queue", "Reject"], errors),
     }
     let percent = limited.get("lendablePercent");
-    if !(0..=100).contains(&percent.number()) {
-        errors.push(percent.invalid("must be between 0 and 100, inclusive"));
-    }
+    percent.invalid_if(
+        !(0..=100).contains(&percent.number()),
+        "must be between 0 and 100, inclusive",
+        errors,
+    );
     let borrowing = limited.get("borrowingLimitPercent");
-    if borrowing.number() < 0 {
-        errors.push(borrowing.invalid("if specified, must be a non-negative integer"));
-    }
+    borrowing.invalid_if(borrowing.number() < 0, "if specified, must be a non-negative integer", errors);
 }
 
 /// Checks the numbers of queues.
@@ -145,43 +140,67 @@ fn queues(queuing: &Field<'_>, errors: &mut Errors) {
         if number.number() <= 0 {
             errors.push(FieldError::invalid(number.path.clone(), number.number(), "must be positive"));
         } else if let Some(most) = most.filter(|most| number.number() > *most) {
-            errors.push(number.invalid(format!("must not be greater than {most}")));
+            number.invalid(format!("must not be greater than {most}"), errors);
         }
     }
     if hand.number() > 0 && hand.number() > queues.number() {
-        errors.push(hand.invalid(format!("should not be greater than queues ({})", queues.number())));
+        hand.invalid(format!("should not be greater than queues ({})", queues.number()), errors);
     }
 }
 
-/// Checks the spec of a disruption budget.
-pub(super) fn budget(path: &FieldPath, spec: &Value, _: Operation<'_>, errors: &mut Errors) {
-    let spec = Place::new(path, spec);
+/// Checks a disruption budget.
+pub(super) fn budget(budget: &Field<'_>, errors: &mut Errors) {
+    let Some(spec) = budget.get("spec").place() else { return };
     let numbers = ["minAvailable", "maxUnavailable"].map(|name| (name, spec.get(name).is_some()));
     if numbers.iter().all(|(_, is_set)| *is_set) {
-        let shown = shown::json("PodDisruptionBudgetSpec", Some(spec.value));
         let detail = "minAvailable and maxUnavailable cannot be both set";
-        errors.push(shown::invalid(spec.path.clone(), &shown, detail));
+        budget.get("spec").invalid_as("PodDisruptionBudgetSpec", detail, errors);
     }
     for (name, _) in numbers.iter().filter(|(_, is_set)| *is_set) {
         workloads::number_or_percent(&spec, name, errors);
         workloads::at_most_all(&spec, name, errors);
     }
-    if let Some(selected) = spec.child("selector") {
-        selector::check(&selected, errors);
+    budget.get("spec").get("selector").selector(errors);
+    spec.one_of("unhealthyPodEvictionPolicy", &["AlwaysAllow", "IfHealthyBudget"], errors);
+}
+
+pub(super) fn budget_status(budget: &Field<'_>, errors: &mut Errors) {
+    let status = budget.get("status");
+    let mut types = BTreeSet::new();
+    for condition in status.get("conditions").items() {
+        if !types.insert(condition.get("type").text()) {
+            // The path is that of the condition.
+            condition.get("type").moved(condition.path.clone()).duplicate(errors);
+        }
+    }
+    for condition in status.get("conditions").items() {
+        condition.get("type").require("is required", errors);
+        condition.get("status").require_one_of(&["False", "True", "Unknown"], errors);
+        condition.get("lastTransitionTime").require("", errors);
+        condition.get("reason").require("", errors);
+    }
+    for name in ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"] {
+        status.get(name).non_negative(errors);
     }
 }
 
-/// Checks the overhead of a class of runtimes, whose amounts have the path of limits.
-pub(super) fn overhead(path: &FieldPath, overhead: &Value, _: Operation<'_>, errors: &mut Errors) {
-    let amounts = overhead.get("podFixed").cloned().unwrap_or_default();
-    let limits = Value::Map(Map::single("limits", amounts));
-    resources::of_container(&Place::new(path, &limits), &BTreeSet::new(), errors);
+pub(super) fn runtime_class(class: &Field<'_>, errors: &mut Errors) {
+    let (overhead, handler) = (class.get("overhead"), class.get("handler"));
+    if overhead.is_set() {
+        // The amounts have the path of limits.
+        let limits = Value::Map(Map::single("limits", overhead.get("podFixed").shown()));
+        resources::of_container(&Place::new(&overhead.path, &limits), &BTreeSet::new(), errors);
+    }
+    class.get("scheduling").get("nodeSelector").labels(errors);
+    if let Some(scheduling) = class.get("scheduling").place() {
+        tolerations(&scheduling, errors);
+    }
+    handler.immutable_hidden(errors);
+    handler.require_name(NameSyntax::Label, "", errors);
 }
 
-/// Checks the tolerations of a class of runtimes.
-pub(super) fn tolerations(path: &FieldPath, value: &Value, _: Operation<'_>, errors: &mut Errors) {
-    let scheduling = Place::new(path, value);
-    scheduling::tolerations(&scheduling, errors);
+fn tolerations(scheduling: &Place<'_>, errors: &mut Errors) {
+    scheduling::tolerations(scheduling, errors);
     let mut found = BTreeSet::new();
     for toleration in scheduling.items("tolerations") {
         let key = ["key", "operator", "value", "effect"].map(|name| toleration.text(name));

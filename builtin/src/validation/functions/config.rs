@@ -10,21 +10,29 @@ use super::field::Field;
 use super::pods::resources;
 use super::resource_names::{COMPUTE, COUNTED, is_standard};
 use crate::amount::Amount;
-use crate::place::{IMMUTABLE, NOT_NEGATIVE};
+use crate::place::{Errors, IMMUTABLE, NOT_NEGATIVE, faults};
 use crate::shown;
-use crate::validation::operation::Operation;
 use crate::validation::syntax;
 
 /// The largest size of the data of a Secret or ConfigMap in bytes.
 const MAX_SIZE: usize = 1024 * 1024;
 
-pub(super) fn secret(path: &FieldPath, object: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
-    let secret = Field::new(path, object);
+/// Checks that an update keeps what an object with `immutable` has.
+fn kept(object: &Field<'_>, names: &[&str], errors: &mut Errors) {
+    if object.before().get("immutable").value == Some(&Value::Bool(true)) {
+        for field in names.iter().map(|name| object.get(name)) {
+            field.forbid_if(field.is_changed(), "field is immutable when `immutable` is set", errors);
+        }
+    }
+}
+
+pub(super) fn secret(secret: &Field<'_>, errors: &mut Errors) {
+    secret.get("type").immutable(errors);
+    kept(secret, &["immutable", "data"], errors);
     let data = secret.get("data");
     let mut size = 0;
     for (key, value) in data.entries() {
-        let faults = syntax::config_key(key).into_iter();
-        errors.extend(faults.map(|fault| FieldError::invalid(value.path.clone(), key, fault)));
+        faults(&value.path, key, syntax::config_key(key), errors);
         size += decoded_size(value.text());
     }
     if size > MAX_SIZE {
@@ -61,21 +69,20 @@ fn decoded_size(text: &str) -> usize {
     (text.len() / 4 * 3).saturating_sub(padding)
 }
 
-pub(super) fn config_map(path: &FieldPath, object: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
-    let map = Field::new(path, object);
+pub(super) fn config_map(map: &Field<'_>, errors: &mut Errors) {
+    kept(map, &["immutable", "data", "binaryData"], errors);
     let binary = map.get("binaryData");
     let mut size = 0;
     for (key, value) in map.get("data").entries() {
-        let invalid = |fault: String| FieldError::invalid(value.path.clone(), key, fault);
-        errors.extend(syntax::config_key(key).into_iter().map(invalid));
+        faults(&value.path, key, syntax::config_key(key), errors);
         if binary.value.is_some_and(|binary| binary.get(key).is_some()) {
-            errors.push(invalid("duplicate of key present in binaryData".to_owned()));
+            let detail = "duplicate of key present in binaryData";
+            errors.push(FieldError::invalid(value.path.clone(), key, detail));
         }
         size += value.text().len();
     }
     for (key, value) in binary.entries() {
-        let invalid = |fault: String| FieldError::invalid(value.path.clone(), key, fault);
-        errors.extend(syntax::config_key(key).into_iter().map(invalid));
+        faults(&value.path, key, syntax::config_key(key), errors);
         size += decoded_size(value.text());
     }
     if size > MAX_SIZE {
@@ -84,7 +91,7 @@ pub(super) fn config_map(path: &FieldPath, object: &Value, _: Operation<'_>, err
 }
 
 /// What both versions of events require.
-fn any_event(event: &Event<'_>, errors: &mut Vec<FieldError>) {
+fn any_event(event: &Event<'_>, errors: &mut Errors) {
     let namespace = event.object.get("metadata").get("namespace");
     let subject = event.subject.get("namespace");
     let path = || FieldPath::root("involvedObject").child("namespace");
@@ -104,22 +111,17 @@ fn any_event(event: &Event<'_>, errors: &mut Vec<FieldError>) {
         errors.push(mismatch());
     }
     let controller = &event.controller;
-    if controller.is_empty() {
-        errors.push(controller.required(""));
-    }
-    errors.extend(controller.faults(qualified_name(controller.text())));
+    controller.require("", errors);
+    controller.qualified(errors);
     for (name, limit) in [("reportingInstance", 128), ("action", 128), ("reason", 128)] {
         let field = event.object.get(name);
-        if field.is_empty() {
-            errors.push(field.required(""));
-        }
+        field.require("", errors);
         too_many_characters(&field, limit, errors);
     }
-    let message = Field { path: FieldPath::root("message"), value: event.message.value };
-    too_many_characters(&message, 1024, errors);
+    too_many_characters(&event.message.moved(FieldPath::root("message")), 1024, errors);
 }
 
-fn too_many_characters(field: &Field<'_>, limit: usize, errors: &mut Vec<FieldError>) {
+fn too_many_characters(field: &Field<'_>, limit: usize, errors: &mut Errors) {
     if field.text().len() > limit {
         let detail = format!("can have at most {limit} characters");
         errors.push(FieldError::invalid(field.path.clone(), "", detail));
@@ -134,44 +136,37 @@ struct Event<'v> {
     message: Field<'v>,
 }
 
-pub(super) fn core_event(path: &FieldPath, object: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
-    let object = Field::new(path, object);
+pub(super) fn core_event(object: &Field<'_>, errors: &mut Errors) {
     let event = Event {
         subject: object.get("involvedObject"),
         controller: object.get("reportingComponent"),
         message: object.get("message"),
-        object,
+        object: object.clone(),
     };
     any_event(&event, errors);
 }
 
-pub(super) fn event(
-    path: &FieldPath,
-    object: &Value,
-    operation: Operation<'_>,
-    errors: &mut Vec<FieldError>,
-) {
-    let object = Field::new(path, object);
+pub(super) fn event(object: &Field<'_>, errors: &mut Errors) {
     let event = Event {
         subject: object.get("regarding"),
         controller: object.get("reportingController"),
         message: object.get("note"),
         object: object.clone(),
     };
-    let live = Field::live(path, operation);
+    let live = object.before();
     if live.is_set() {
         any_event(&event, errors);
-        return changed_event(&object, &live, errors);
+        return changed_event(object, &live, errors);
     }
     // The errors of metadata are after those that both versions have.
     let metadata = std::mem::take(errors);
     any_event(&event, errors);
     errors.extend(metadata);
-    new_event(&object, errors);
+    new_event(object, errors);
 }
 
 /// A path that Kubernetes gives as one name with a dot.
-fn series(object: &Field<'_>, errors: &mut Vec<FieldError>) {
+fn series(object: &Field<'_>, errors: &mut Errors) {
     let series = object.get("series");
     if !series.is_set() {
         return;
@@ -184,11 +179,11 @@ fn series(object: &Field<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn new_event(object: &Field<'_>, errors: &mut Vec<FieldError>) {
+fn new_event(object: &Field<'_>, errors: &mut Errors) {
     series(object, errors);
     let (time, ty) = (object.get("eventTime"), object.get("type"));
     if !time.is_set() {
-        errors.push(time.required(""));
+        time.missing("", errors);
     }
     let invalid = |name: &str, detail: String| FieldError::invalid(FieldPath::root(name), "", detail);
     if !matches!(ty.text(), "Normal" | "Warning") {
@@ -208,7 +203,7 @@ fn new_event(object: &Field<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// Everything but the series is immutable. Paths and values are those of the internal version.
-fn changed_event(object: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldError>) {
+fn changed_event(object: &Field<'_>, live: &Field<'_>, errors: &mut Errors) {
     let differs = |name: &str| {
         let (new, old) = (object.get(name), live.get(name));
         new.value != old.value && !(new.is_empty() && old.is_empty())
@@ -216,12 +211,12 @@ fn changed_event(object: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldErr
     if differs("series") {
         series(object, errors);
     }
-    let text = |name: &str, shown: &str, errors: &mut Vec<FieldError>| {
+    let text = |name: &str, shown: &str, errors: &mut Errors| {
         if object.get(name).text() != live.get(name).text() {
             errors.push(FieldError::invalid(FieldPath::root(shown), object.get(name).text(), IMMUTABLE));
         }
     };
-    let value = |name: &str, shown: &str, errors: &mut Vec<FieldError>| {
+    let value = |name: &str, shown: &str, errors: &mut Errors| {
         if differs(name) {
             errors.push(FieldError::invalid(FieldPath::root(shown), object.get(name).shown(), IMMUTABLE));
         }
@@ -254,46 +249,32 @@ fn changed_event(object: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldErr
     text("reportingInstance", "reportingInstance", errors);
 }
 
-pub(super) fn quota(
-    path: &FieldPath,
-    object: &Value,
-    operation: Operation<'_>,
-    errors: &mut Vec<FieldError>,
-) {
-    let object = Field::new(path, object);
+pub(super) fn quota(object: &Field<'_>, errors: &mut Errors) {
     let spec = object.get("spec");
     for (name, value) in spec.get("hard").entries() {
         quota_resource(name, &value, errors);
     }
     let scopes = spec.get("scopes");
-    let scope_names: BTreeSet<&str> = scopes.items().map(|scope| scope.text()).collect();
+    let scope_names: BTreeSet<&str> = scopes.texts().collect();
     // An error shows the whole list and counts once, so that only known scopes are compared with all resources.
     let mut found = BTreeSet::new();
-    for scope in scopes.items() {
-        let scope = scope.text();
+    for scope in scopes.texts() {
         let is_known = SCOPES.contains(&scope);
-        if !is_known && found.insert("") {
-            errors.push(scopes.invalid("unsupported scope"));
-        }
+        scopes.invalid_if(!is_known && found.insert(""), "unsupported scope", errors);
         let misfits = |(name, _): (&str, Field<'_>)| is_quota_resource(name) && !fits(scope, name);
         let is_restricted = is_known || scope == "CrossNamespacePodAffinity";
-        if is_restricted && found.insert(scope) && spec.get("hard").entries().any(misfits) {
-            errors.push(scopes.invalid("unsupported scope applied to resource"));
-        }
+        scopes.invalid_if(
+            is_restricted && found.insert(scope) && spec.get("hard").entries().any(misfits),
+            "unsupported scope applied to resource",
+            errors,
+        );
     }
     for pair in CONFLICTING {
-        if pair.iter().all(|scope| scope_names.contains(scope)) {
-            errors.push(scopes.invalid("conflicting scopes"));
-        }
+        scopes.invalid_if(pair.iter().all(|scope| scope_names.contains(scope)), "conflicting scopes", errors);
     }
     scope_selector(&spec, errors);
-    let live = Field::live(path, operation);
-    if live.is_set() {
-        let old: BTreeSet<&str> = live.get("spec").get("scopes").items().map(|scope| scope.text()).collect();
-        if old != scope_names {
-            errors.push(scopes.invalid(IMMUTABLE));
-        }
-    }
+    let old: BTreeSet<&str> = scopes.before().texts().collect();
+    scopes.invalid_if(object.is_update() && old != scope_names, IMMUTABLE, errors);
 }
 
 /// The scopes that exclude each other.
@@ -309,7 +290,7 @@ const SCOPES: [&str; 6] = [
 ];
 
 /// Checks the terms that select the scopes of a quota, whose errors have the path of the list.
-fn scope_selector(spec: &Field<'_>, errors: &mut Vec<FieldError>) {
+fn scope_selector(spec: &Field<'_>, errors: &mut Errors) {
     let selector = spec.get("scopeSelector");
     let terms = selector.get("matchExpressions");
     let mut found = BTreeSet::new();
@@ -381,40 +362,40 @@ fn fits(scope: &str, name: &str) -> bool {
     }
 }
 
-fn quota_resource(name: &str, value: &Field<'_>, errors: &mut Vec<FieldError>) {
+fn quota_resource(name: &str, value: &Field<'_>, errors: &mut Errors) {
     let invalid = |fault: String| FieldError::invalid(value.path.clone(), name, fault);
     resources::resource(name, &value.path, errors);
     if !name.contains('/') && !is_quota_resource(name) {
         errors.push(invalid("must be a standard resource for quota".to_owned()));
     }
     let Some(amount) = Amount::parse(value.text()) else { return };
-    if amount < Amount::default() {
-        errors.push(value.invalid(NOT_NEGATIVE));
-    }
+    value.invalid_if(amount < Amount::default(), NOT_NEGATIVE, errors);
     let is_extended =
         name.contains('/') && !name.contains("kubernetes.io/") && !name.starts_with("requests.");
     let is_counted = COUNTED.contains(&name) || is_extended;
-    if is_counted && !amount.is_whole() {
-        errors.push(value.invalid("must be an integer"));
-    }
+    value.invalid_if(is_counted && !amount.is_whole(), "must be an integer", errors);
 }
 
-pub(super) fn limits(path: &FieldPath, object: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn limits(object: &Field<'_>, errors: &mut Errors) {
     let mut types = BTreeSet::new();
-    for limit in Field::new(path, object).get("spec").get("limits").items() {
+    for limit in object.get("spec").get("limits").items() {
         let ty = limit.get("type");
-        let faults = qualified_name(ty.text());
+        let found = qualified_name(ty.text());
         let is_known = matches!(ty.text(), "Pod" | "Container" | "PersistentVolumeClaim");
-        if faults.is_empty() && !ty.text().contains('/') && !is_known {
-            errors.push(ty.invalid_text("must be a standard limit type or fully qualified"));
+        if found.is_empty() && !ty.text().contains('/') && !is_known {
+            ty.invalid_text("must be a standard limit type or fully qualified", errors);
         }
-        errors.extend(ty.faults(faults));
+        ty.faults(found, errors);
         if !types.insert(ty.text()) {
             errors.push(FieldError::duplicate(ty.path.clone(), ty.text()));
         }
-        let names = |member: &str, errors: &mut Vec<FieldError>| {
-            let check = if matches!(ty.text(), "Pod" | "Container") { container_name } else { any_name };
-            limit.get(member).entries().for_each(|(name, value)| check(name, &value.path, errors));
+        let names = |member: &str, errors: &mut Errors| {
+            for (name, value) in limit.get(member).entries() {
+                match ty.text() {
+                    "Pod" | "Container" => resources::container_resource(name, &value.path, errors),
+                    _ => drop(resources::resource(name, &value.path, errors)),
+                }
+            }
         };
         names("max", errors);
         names("min", errors);
@@ -423,39 +404,41 @@ pub(super) fn limits(path: &FieldPath, object: &Value, _: Operation<'_>, errors:
             if ty.text() != "Pod" {
                 names(name, errors);
             } else if !values.is_empty() {
-                errors.push(values.forbidden("may not be specified when `type` is 'Pod'"));
+                values.forbid("may not be specified when `type` is 'Pod'", errors);
             }
         }
         let has_storage = |name: &str| limit.get(name).get("storage").is_set();
         if ty.text() == "PersistentVolumeClaim" && !has_storage("min") && !has_storage("max") {
             let detail = "either minimum or maximum storage value is required, but neither was provided";
-            errors.push(limit.get("limits").required(detail));
+            limit.get("limits").missing(detail, errors);
         }
         names("maxLimitRequestRatio", errors);
         limit_values(&limit, ty.text() == "Pod", errors);
     }
 }
 
-fn container_name(name: &str, path: &FieldPath, errors: &mut Vec<FieldError>) {
-    resources::container_resource(name, path, errors);
-}
-
-fn any_name(name: &str, path: &FieldPath, errors: &mut Vec<FieldError>) {
-    resources::resource(name, path, errors);
-}
-
 /// Checks the finalizers of a new namespace.
-pub(super) fn namespace(path: &FieldPath, value: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
-    for finalizer in Field::new(path, value).items() {
-        let name = finalizer.text();
-        let mut faults = qualified_name(name);
-        faults.extend(syntax::finalizer(name));
-        errors.extend(faults.into_iter().map(|fault| FieldError::invalid(path.clone(), name, fault)));
+pub(super) fn namespace(namespace: &Field<'_>, errors: &mut Errors) {
+    let finalizers = namespace.get("spec").get("finalizers");
+    for name in finalizers.texts().filter(|_| !namespace.is_update()) {
+        faults(&finalizers.path, name, qualified_name(name), errors);
+        faults(&finalizers.path, name, syntax::finalizer(name), errors);
     }
 }
 
+pub(super) fn lease(lease: &Field<'_>, errors: &mut Errors) {
+    let duration = lease.get("spec").get("leaseDurationSeconds");
+    let is_low = duration.is_set() && duration.number() <= 0;
+    duration.invalid_if(is_low, "must be greater than 0", errors);
+    lease.get("spec").get("leaseTransitions").non_negative(errors);
+}
+
+pub(super) fn scale(scale: &Field<'_>, errors: &mut Errors) {
+    scale.get("spec").get("replicas").non_negative(errors);
+}
+
 /// Compares the values of a limit, in the order of their names; the order of Kubernetes is random.
-fn limit_values(limit: &Field<'_>, is_pod: bool, errors: &mut Vec<FieldError>) {
+fn limit_values(limit: &Field<'_>, is_pod: bool, errors: &mut Errors) {
     let one = Amount::parse("1").unwrap_or_default();
     let mut names = BTreeSet::new();
     for member in ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"] {
@@ -490,11 +473,5 @@ fn limit_values(limit: &Field<'_>, is_pod: bool, errors: &mut Vec<FieldError>) {
             let path = limit.path.child("maxLimitRequestRatio").key(name);
             errors.push(FieldError::invalid(path, ratio, format!("ratio {ratio} is less than 1")));
         }
-    }
-}
-
-pub(super) fn above_zero(path: &FieldPath, value: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
-    if value.as_i64().is_some_and(|number| number <= 0) {
-        errors.push(FieldError::invalid(path.clone(), value.clone(), "must be greater than 0"));
     }
 }

@@ -2,23 +2,23 @@
 
 use std::collections::BTreeSet;
 
+use fieldmanager_structural::FieldError;
 use fieldmanager_structural::internal::NameSyntax;
-use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Map, Str, Value};
 
+use super::field::Field;
 use super::{network, pods, selector, workloads};
 use crate::place::{Errors, IMMUTABLE, Place};
 use crate::shown;
-use crate::validation::operation::Operation;
 
 /// Checks a job.
-pub(super) fn job(path: &FieldPath, job: &Value, operation: Operation<'_>, errors: &mut Errors) {
-    let job = Place::new(path, job);
+pub(super) fn job(object: &Field<'_>, errors: &mut Errors) {
+    let Some(job) = object.place() else { return };
     let Some(spec) = job.child("spec") else { return };
-    if !operation.is_update() {
+    if !object.is_update() {
         generated_selector(&job, &spec, errors);
     }
-    job_spec(&spec, operation, errors);
+    job_spec(&spec, errors);
     match spec.child("selector") {
         None => errors.push(FieldError::required(spec.at("selector"), "")),
         Some(selector) => selector::check(&selector, errors),
@@ -26,8 +26,8 @@ pub(super) fn job(path: &FieldPath, job: &Value, operation: Operation<'_>, error
     if !workloads::selects_template(&spec) {
         errors.push(workloads::no_match(&spec));
     }
-    if let Some(live) = operation.live() {
-        changes(&spec, &Place::new(path, live), errors);
+    if let Some(live) = object.before().place() {
+        changes(object, &spec, &live, errors);
     }
     completions_fit_names(&job, &spec, errors);
 }
@@ -69,7 +69,7 @@ fn generated_selector(job: &Place<'_>, spec: &Place<'_>, errors: &mut Errors) {
 }
 
 /// Checks the spec of a job, or of the template of jobs.
-fn job_spec(spec: &Place<'_>, operation: Operation<'_>, errors: &mut Errors) {
+fn job_spec(spec: &Place<'_>, errors: &mut Errors) {
     for name in [
         "parallelism",
         "completions",
@@ -86,9 +86,9 @@ fn job_spec(spec: &Place<'_>, operation: Operation<'_>, errors: &mut Errors) {
         let detail = "when maxFailedIndexes is specified";
         errors.push(FieldError::required(spec.at("backoffLimitPerIndex"), detail));
     }
-    if let Some(manager) = spec.get("managedBy") {
+    if spec.get("managedBy").is_some() {
         spec.require("managedBy", "", errors);
-        network::domain_path(&spec.at("managedBy"), manager, operation, errors);
+        network::domain_path(&spec.at("managedBy"), spec.text("managedBy"), errors);
     }
     spec.one_of("completionMode", &["NonIndexed", "Indexed"], errors);
     if spec.text("completionMode") == "Indexed" {
@@ -119,7 +119,7 @@ fn job_spec(spec: &Place<'_>, operation: Operation<'_>, errors: &mut Errors) {
         if is_set("podFailurePolicy") { &["Failed"] } else { &["Failed", "TerminatingOrFailed"] };
     spec.one_of("podReplacementPolicy", accepted, errors);
     if let Some(template) = spec.child("template") {
-        pods::template(&template.path, template.value, operation, errors);
+        pods::template(&template, errors);
     }
     let pod = spec.child("template").and_then(|template| template.child("spec"));
     let path = || spec.at("template").child("spec").child("restartPolicy");
@@ -204,42 +204,23 @@ fn exit_codes(codes: &Place<'_>, errors: &mut Errors) {
 }
 
 /// Checks what an update of a job may not change.
-fn changes(spec: &Place<'_>, live: &Place<'_>, errors: &mut Errors) {
-    let live_spec = live.child("spec");
-    let old = |name: &str| live_spec.as_ref().and_then(|spec| spec.get(name));
-    let is_changed = |name: &str| spec.get(name) != old(name);
+fn changes(job: &Field<'_>, spec: &Place<'_>, live: &Place<'_>, errors: &mut Errors) {
+    let field = |name: &str| job.get("spec").get(name);
+    let completions = field("completions");
     if spec.text("completionMode") != "Indexed" {
-        if is_changed("completions") {
-            spec.invalid("completions", IMMUTABLE, errors);
-        }
-    } else if is_changed("completions")
-        && spec.get("completions").is_some()
-        && spec.get("completions") != spec.get("parallelism")
-    {
-        spec.invalid("completions", "can only be modified in tandem with spec.parallelism", errors);
+        completions.immutable(errors);
+    } else {
+        let differs = completions.is_set() && completions.value != spec.get("parallelism");
+        let detail = "can only be modified in tandem with spec.parallelism";
+        completions.invalid_if(completions.is_changed() && differs, detail, errors);
     }
-    immutable(spec, old("selector"), "selector", "LabelSelector", errors);
+    field("selector").immutable_as("LabelSelector", errors);
     template_changes(spec, live, errors);
-    for (name, ty) in [
-        ("completionMode", ""),
-        ("podFailurePolicy", "PodFailurePolicy"),
-        ("backoffLimitPerIndex", ""),
-        ("managedBy", ""),
-        ("successPolicy", "SuccessPolicy"),
-    ] {
-        immutable(spec, old(name), name, ty, errors);
-    }
-}
-
-/// Requires that a field is as it was. A message shows its value as one of an internal type, if the type has a name.
-fn immutable(spec: &Place<'_>, old: Option<&Value>, name: &str, ty: &str, errors: &mut Errors) {
-    match spec.get(name) {
-        new if new == old => {}
-        Some(value) if shown::is_type(ty) => {
-            errors.push(shown::invalid(spec.at(name), &shown::json(ty, Some(value)), IMMUTABLE));
-        }
-        _ => spec.invalid(name, IMMUTABLE, errors),
-    }
+    field("completionMode").immutable(errors);
+    field("podFailurePolicy").immutable_as("PodFailurePolicy", errors);
+    field("backoffLimitPerIndex").immutable(errors);
+    field("managedBy").immutable(errors);
+    field("successPolicy").immutable_as("SuccessPolicy", errors);
 }
 
 /// Requires that an update keeps the template. While a job is suspended and has no pods, it may change where they run,
@@ -313,60 +294,72 @@ fn has_condition(status: &Place<'_>, ty: &str, value: &str) -> bool {
     status.values("conditions").any(|condition| is(condition, "type", ty) && is(condition, "status", value))
 }
 
-/// Checks what an update of the status of a job may not change.
-pub(super) fn job_status(path: &FieldPath, job: &Value, operation: Operation<'_>, errors: &mut Errors) {
-    let (Some(live), empty) = (operation.live(), Value::Map(Map::default())) else { return };
-    let spec = Place::new(path, job.get("spec").unwrap_or(&empty));
-    let status = Place::new(&path.child("status"), job.get("status").unwrap_or(&empty));
-    let live = Place::new(path, live.get("status").unwrap_or(&empty));
+/// Checks the counts of a status, and what an update of it may not change.
+pub(super) fn job_status(job: &Field<'_>, errors: &mut Errors) {
+    let (spec, status) = (job.get("spec"), job.get("status"));
+    for name in ["active", "succeeded", "failed", "ready", "terminating"] {
+        status.get(name).non_negative(errors);
+    }
     // A counter without a value is 0.
     let decreases = |name: &str, errors: &mut Errors| {
-        let count = status.int(name).unwrap_or_default();
-        if count < live.int(name).unwrap_or_default() {
-            let detail = format!("cannot decrease the {name} counter");
-            errors.push(FieldError::invalid(status.at(name), count, detail));
+        let (path, count) = (status.get(name).path, status.get(name).number());
+        if count < status.before().get(name).number() {
+            errors.push(FieldError::invalid(path, count, format!("cannot decrease the {name} counter")));
         }
     };
     decreases("failed", errors);
-    let is_scalable =
-        spec.text("completionMode") == "Indexed" && spec.get("completions") == spec.get("parallelism");
+    let is_scalable = spec.get("completionMode").text() == "Indexed"
+        && spec.get("completions").value == spec.get("parallelism").value;
     if !is_scalable {
         decreases("succeeded", errors);
     }
-    let (old, new) = (live.get("completionTime"), status.get("completionTime"));
-    if old.is_some() && new.is_some() && old != new {
-        status.invalid("completionTime", IMMUTABLE, errors);
+    let completion = status.get("completionTime");
+    if completion.is_set() && completion.before().is_set() {
+        completion.immutable(errors);
     }
-    let is_resuming =
-        has_condition(&live, "Suspended", "True") && has_condition(&status, "Suspended", "False");
-    let start = live.get("startTime");
-    if start.is_some() && start != status.get("startTime") && !spec.flag("suspend") && !is_resuming {
-        status.invalid("startTime", "field is immutable for unsuspended job once set", errors);
+    let has = |status: &Field<'_>, value: &str| {
+        status.place().is_some_and(|status| has_condition(&status, "Suspended", value))
+    };
+    let is_resuming = has(&status.before(), "True") && has(&status, "False");
+    let is_suspended = spec.get("suspend").value == Some(&Value::Bool(true));
+    let start = status.get("startTime");
+    let is_kept = !start.before().is_set() || is_suspended || is_resuming;
+    let detail = "field is immutable for unsuspended job once set";
+    start.invalid_if(start.is_changed() && !is_kept, detail, errors);
+}
+
+pub(super) fn cron_job(object: &Field<'_>, errors: &mut Errors) {
+    let Some(spec) = object.get("spec").place() else { return };
+    let name = object.get("metadata").get("name");
+    // A schedule that was empty before is the first error, and one that is emptied the last.
+    let was_empty = object.is_update() && object.get("spec").get("schedule").before().is_empty();
+    if was_empty {
+        spec.require("schedule", "", errors);
+    }
+    spec.non_negative("startingDeadlineSeconds", errors);
+    spec.require_one_of("concurrencyPolicy", &["Allow", "Forbid", "Replace"], errors);
+    if let Some(template) = spec.child("jobTemplate") {
+        job_template(&template, errors);
+    }
+    spec.non_negative("successfulJobsHistoryLimit", errors);
+    spec.non_negative("failedJobsHistoryLimit", errors);
+    // Jobs get the name of their schedule and eleven characters.
+    let is_long = !object.is_update() && name.text().len() > 52;
+    name.invalid_if(is_long, "must be no more than 52 characters", errors);
+    if !was_empty {
+        spec.require("schedule", "", errors);
     }
 }
 
 /// Checks the template of the jobs of a schedule.
-pub(super) fn job_template(
-    path: &FieldPath,
-    template: &Value,
-    operation: Operation<'_>,
-    errors: &mut Errors,
-) {
-    let template = Place::new(path, template);
+fn job_template(template: &Place<'_>, errors: &mut Errors) {
     let Some(spec) = template.child("spec") else { return };
-    job_spec(&spec, operation, errors);
+    job_spec(&spec, errors);
     if let Some(selector) = spec.get("selector") {
         let shown = shown::json("LabelSelector", Some(selector));
         errors.push(shown::invalid(spec.at("selector"), &shown, "`selector` will be auto-generated"));
     }
     if spec.flag("manualSelector") {
         errors.push(FieldError::not_supported(spec.at("manualSelector"), true, &["nil", "false"]));
-    }
-}
-
-/// Jobs get the name of their schedule and eleven characters.
-pub(super) fn schedule_name(path: &FieldPath, name: &Value, _: Operation<'_>, errors: &mut Errors) {
-    if name.as_str().is_some_and(|name| name.len() > 52) {
-        errors.push(FieldError::invalid(path.clone(), name.clone(), "must be no more than 52 characters"));
     }
 }

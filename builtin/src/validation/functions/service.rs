@@ -2,37 +2,39 @@
 
 use std::collections::BTreeSet;
 
-use fieldmanager_structural::internal::{NameSyntax, qualified_name};
+use fieldmanager_structural::internal::NameSyntax;
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Map, Value};
 
 use super::field::Field;
 use super::formats;
-use super::labels::labels;
 use crate::address;
-use crate::place::IMMUTABLE;
+use crate::place::{Errors, IMMUTABLE, faults};
 use crate::shown;
-use crate::validation::operation::Operation;
 use crate::validation::syntax;
 
 const NODE_PORT_UNUSED: &str = "may not be used when `type` is 'ClusterIP'";
 const ONCE: &str = "may not change once set";
 const LOAD_BALANCER: &str = "may only be used when `type` is 'LoadBalancer'";
 
-pub(super) fn service(
-    path: &FieldPath,
-    object: &Value,
-    operation: Operation<'_>,
-    errors: &mut Vec<FieldError>,
-) {
-    let spec = Field::new(path, object).get("spec");
-    let live = Field::live(path, operation).get("spec");
+pub(super) fn service_status(service: &Field<'_>, errors: &mut Errors) {
+    if service.get("spec").get("type").text() == "LoadBalancer" {
+        let ingress = service.get("status").get("loadBalancer").get("ingress");
+        for address in ingress.items().filter(|address| !address.get("ip").is_empty()) {
+            address.get("ipMode").require("must be specified when `ip` is set", errors);
+        }
+    }
+}
+
+pub(super) fn service(object: &Field<'_>, errors: &mut Errors) {
+    let spec = object.get("spec");
+    let live = spec.before();
     // The server allocates addresses before it validates, and stops at these faults.
     if spec.get("type").text() != "ExternalName" {
-        let mut faults = Vec::new();
-        cluster_ips(&spec, &live, &mut faults);
-        if !faults.is_empty() {
-            *errors = faults;
+        let mut found = Vec::new();
+        cluster_ips(&spec, &live, &mut found);
+        if !found.is_empty() {
+            *errors = found;
             return;
         }
     }
@@ -45,22 +47,22 @@ pub(super) fn service(
             && checks_health(&live)
             && port.number() != live.get("healthCheckNodePort").number()
         {
-            errors.push(port.forbidden(IMMUTABLE));
+            port.forbid(IMMUTABLE, errors);
         }
     }
     ports_and_type(&spec, errors);
-    labels(&spec.get("selector"), errors);
+    spec.get("selector").labels(errors);
     affinity(&spec, errors);
     external_ips(&spec.get("externalIPs"), &live.get("externalIPs"), errors);
-    service_type(&spec.get("type"), errors);
+    let types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
+    spec.get("type").require_one_of(&types, errors);
     unique_ports(&spec, errors);
     load_balancer(&spec, &live, errors);
     traffic(&spec, errors);
 }
 
 fn is_headless(spec: &Field<'_>) -> bool {
-    let ips: Vec<&str> = spec.get("clusterIPs").items().map(|ip| ip.text()).collect();
-    ips == ["None"]
+    spec.get("clusterIPs").texts().eq(["None"])
 }
 
 fn is_external_name(spec: &Field<'_>) -> bool {
@@ -71,16 +73,13 @@ fn checks_health(spec: &Field<'_>) -> bool {
     spec.get("type").text() == "LoadBalancer" && spec.get("externalTrafficPolicy").text() == "Local"
 }
 
-fn texts<'v>(field: &Field<'v>) -> Vec<&'v str> {
-    field.items().map(|item| item.text()).collect()
-}
-
-fn cluster_ips_update(spec: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldError>) {
+fn cluster_ips_update(spec: &Field<'_>, live: &Field<'_>, errors: &mut Errors) {
     if is_external_name(spec) || is_external_name(live) || is_headless(spec) && is_headless(live) {
         return;
     }
     let field = spec.get("clusterIPs");
-    let (new, old) = (texts(&field), texts(&live.get("clusterIPs")));
+    let (new, old): (Vec<&str>, Vec<&str>) =
+        (field.texts().collect(), live.get("clusterIPs").texts().collect());
     let shown = |at: usize, detail: &str| FieldError::invalid(field.path.index(at), shown(&field), detail);
     if old.len() == new.len() {
         let changed = old.iter().zip(&new).enumerate().filter(|(_, (old, new))| old != new);
@@ -103,19 +102,20 @@ fn shown(field: &Field<'_>) -> Value {
 }
 
 /// One family alone needs a policy that says so.
-fn releases(spec: &Field<'_>, detail: &str, errors: &mut Vec<FieldError>) {
+fn releases(spec: &Field<'_>, detail: &str, errors: &mut Errors) {
     let policy = spec.get("ipFamilyPolicy");
     if policy.text() != "SingleStack" {
-        errors.push(policy.invalid(detail));
+        policy.invalid(detail, errors);
     }
 }
 
-fn families_update(spec: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldError>) {
+fn families_update(spec: &Field<'_>, live: &Field<'_>, errors: &mut Errors) {
     if is_external_name(spec) || is_external_name(live) || is_headless(spec) || is_headless(live) {
         return;
     }
     let (families, ips) = (spec.get("ipFamilies"), spec.get("clusterIPs"));
-    let (new, old) = (texts(&families), texts(&live.get("ipFamilies")));
+    let (new, old): (Vec<&str>, Vec<&str>) =
+        (families.texts().collect(), live.get("ipFamilies").texts().collect());
     let path = families.path.index(0);
     let error = |value: &Field<'_>, detail: &str| FieldError::invalid(path.clone(), shown(value), detail);
     if old.len() == new.len() {
@@ -134,29 +134,25 @@ fn families_update(spec: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldErr
     }
 }
 
-fn load_balancer_class(spec: &Field<'_>, live: Option<&Field<'_>>, errors: &mut Vec<FieldError>) {
+fn load_balancer_class(spec: &Field<'_>, live: Option<&Field<'_>>, errors: &mut Errors) {
     let class = spec.get("loadBalancerClass");
     let is_load_balancer = |spec: &Field<'_>| spec.get("type").text() == "LoadBalancer";
     if !is_load_balancer(spec) {
-        if class.is_set() {
-            errors.push(class.forbidden(LOAD_BALANCER));
-        }
+        class.forbid_if(class.is_set(), LOAD_BALANCER, errors);
         return;
     }
     if let Some(live) = live.filter(|live| is_load_balancer(live))
         && live.get("loadBalancerClass").value != class.value
     {
-        errors.push(class.invalid(ONCE));
+        class.invalid(ONCE, errors);
     }
-    if class.is_set() {
-        errors.extend(class.faults(qualified_name(class.text())));
-    }
+    class.optional_qualified(errors);
 }
 
-fn ports_and_type(spec: &Field<'_>, errors: &mut Vec<FieldError>) {
+fn ports_and_type(spec: &Field<'_>, errors: &mut Errors) {
     let (ports, ips, ty) = (spec.get("ports"), spec.get("clusterIPs"), spec.get("type").text());
     if ports.is_empty() && !is_headless(spec) && ty != "ExternalName" {
-        errors.push(ports.required(""));
+        ports.missing("", errors);
     }
     match ty {
         "LoadBalancer" | "NodePort" if is_headless(spec) => {
@@ -166,139 +162,110 @@ fn ports_and_type(spec: &Field<'_>, errors: &mut Vec<FieldError>) {
         "ExternalName" => {
             for name in ["clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
                 let field = spec.get(name);
-                if !field.is_empty() {
-                    errors.push(field.forbidden("may not be set for ExternalName services"));
-                }
+                field.forbid_if(!field.is_empty(), "may not be set for ExternalName services", errors);
             }
             let name = spec.get("externalName");
             match name.text().strip_suffix('.').unwrap_or(name.text()) {
-                "" => errors.push(name.required("")),
-                text => {
-                    let faults = NameSyntax::Subdomain.faults(text, false);
-                    let error = |fault| FieldError::invalid(name.path.clone(), text, fault);
-                    errors.extend(faults.into_iter().map(error));
-                }
+                "" => name.missing("", errors),
+                text => faults(&name.path, text, NameSyntax::Subdomain.faults(text, false), errors),
             }
         }
         _ => {}
     }
     let mut names = BTreeSet::new();
-    let count = ports.items().count();
     for port in ports.items() {
-        service_port(&port, count > 1, &mut names, errors);
+        service_port(&port, ports.len() > 1, &mut names, errors);
     }
 }
 
-fn service_port<'v>(
-    port: &Field<'v>,
-    needs_name: bool,
-    names: &mut BTreeSet<&'v str>,
-    errors: &mut Vec<FieldError>,
-) {
+fn service_port<'v>(port: &Field<'v>, needs_name: bool, names: &mut BTreeSet<&'v str>, errors: &mut Errors) {
     let name = port.get("name");
-    if name.is_empty() {
-        if needs_name {
-            errors.push(name.required(""));
-        }
-    } else {
-        errors.extend(name.faults(NameSyntax::Label.faults(name.text(), false)));
+    if needs_name {
+        name.require("", errors);
+    }
+    if !name.is_empty() {
+        name.name(NameSyntax::Label, errors);
         if !names.insert(name.text()) {
-            errors.push(name.duplicate());
+            name.duplicate(errors);
         }
     }
     let number = port.get("port");
-    errors.extend(number.number_faults(formats::port(number.number())));
-    protocol(&port.get("protocol"), errors);
+    number.port(errors);
+    port.get("protocol").require_one_of(&["SCTP", "TCP", "UDP"], errors);
     let target = port.get("targetPort");
     match target.value {
-        Some(Value::String(name)) => errors.extend(target.faults(syntax::port_name(name))),
-        _ => errors.extend(target.number_faults(formats::port(target.number()))),
+        Some(Value::String(name)) => target.faults(syntax::port_name(name), errors),
+        _ => target.port(errors),
     }
     let app = port.get("appProtocol");
-    if app.is_set() {
-        errors.extend(app.faults(qualified_name(app.text())));
-    }
+    app.optional_qualified(errors);
 }
 
-fn protocol(protocol: &Field<'_>, errors: &mut Vec<FieldError>) {
-    match protocol.text() {
-        "" => errors.push(protocol.required("")),
-        _ => errors.extend(protocol.one_of(&["SCTP", "TCP", "UDP"])),
-    }
-}
-
-fn affinity(spec: &Field<'_>, errors: &mut Vec<FieldError>) {
+fn affinity(spec: &Field<'_>, errors: &mut Errors) {
     let (affinity, config) = (spec.get("sessionAffinity"), spec.get("sessionAffinityConfig"));
-    match affinity.text() {
-        "" => errors.push(affinity.required("")),
-        _ => errors.extend(affinity.one_of(&["ClientIP", "None"])),
-    }
+    affinity.require_one_of(&["ClientIP", "None"], errors);
     let timeout = config.get("clientIP").get("timeoutSeconds");
     match affinity.text() {
         "ClientIP" if !config.is_set() => {
-            errors.push(config.required("when session affinity type is ClientIP"));
+            config.missing("when session affinity type is ClientIP", errors);
         }
         "ClientIP" if !config.get("clientIP").is_set() => {
-            errors.push(config.get("clientIP").required("when session affinity type is ClientIP"));
+            config.get("clientIP").missing("when session affinity type is ClientIP", errors);
         }
         "ClientIP" if !timeout.is_set() => {
-            errors.push(timeout.required("when session affinity type is ClientIP"));
+            timeout.missing("when session affinity type is ClientIP", errors);
         }
         "ClientIP" if !(1..=86_400).contains(&timeout.number()) => {
-            errors.push(timeout.invalid("must be greater than 0 and less than 86400"));
+            timeout.invalid("must be greater than 0 and less than 86400", errors)
         }
-        "None" if config.is_set() => {
-            errors.push(config.forbidden("must not be set when session affinity is None"));
-        }
+        "None" if config.is_set() => config.forbid("must not be set when session affinity is None", errors),
         _ => {}
     }
 }
 
-fn cluster_ips(spec: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldError>) {
+fn cluster_ips(spec: &Field<'_>, live: &Field<'_>, errors: &mut Errors) {
     let (ip, ips, families) = (spec.get("clusterIP"), spec.get("clusterIPs"), spec.get("ipFamilies"));
-    let all = texts(&ips);
+    let all: Vec<&str> = ips.texts().collect();
     match (ip.text(), all.first()) {
         ("", None) => {}
-        ("", Some(_)) => errors.push(ips.invalid("must be empty when `clusterIP` is not specified")),
-        (_, None) => errors.push(ips.required("")),
-        (ip, Some(first)) if ip != *first => errors.push(ips.invalid("first value must match `clusterIP`")),
+        ("", Some(_)) => ips.invalid("must be empty when `clusterIP` is not specified", errors),
+        (_, None) => ips.missing("", errors),
+        (ip, Some(first)) if ip != *first => ips.invalid("first value must match `clusterIP`", errors),
         _ => {}
     }
     let mut seen = BTreeSet::new();
     for family in families.items() {
-        errors.extend(family.one_of(&["IPv4", "IPv6"]));
+        family.one_of(&["IPv4", "IPv6"], errors);
         if !seen.insert(family.text()) {
-            errors.push(family.duplicate());
+            family.duplicate(errors);
         }
     }
     let policy = spec.get("ipFamilyPolicy");
-    if policy.is_set() {
-        errors.extend(policy.one_of(&["PreferDualStack", "RequireDualStack", "SingleStack"]));
-    }
-    let known: BTreeSet<&str> = texts(&live.get("clusterIPs")).into_iter().collect();
+    policy.optional_one_of(&["PreferDualStack", "RequireDualStack", "SingleStack"], errors);
+    let known: BTreeSet<&str> = live.get("clusterIPs").texts().collect();
     let mut is_invalid = false;
     for (at, ip) in ips.items().enumerate() {
         if at == 0 && ip.text() == "None" {
             if all.len() > 1 {
                 is_invalid = true;
-                errors.push(ips.invalid("'None' must be the first and only value"));
+                ips.invalid("'None' must be the first and only value", errors);
             }
         } else if !known.contains(ip.text()) {
-            let faults = formats::ip_faults(ip.text());
-            is_invalid |= !faults.is_empty();
-            errors.extend(ip.faults(faults));
+            let found = formats::ip_faults(ip.text());
+            is_invalid |= !found.is_empty();
+            ip.faults(found, errors);
         }
     }
-    if all.len() > 2 {
-        errors.push(ips.invalid("may only hold up to 2 values"));
-    }
+    ips.invalid_if(all.len() > 2, "may only hold up to 2 values", errors);
     if is_invalid {
         return;
     }
     let v6: Vec<bool> = all.iter().map(|ip| address::ip(ip).is_some_and(|ip| ip.is_ipv6())).collect();
-    if all.len() > 1 && (v6.iter().all(|v6| *v6) || !v6.contains(&true)) {
-        errors.push(ips.invalid("may specify no more than one IP for each IP family"));
-    }
+    ips.invalid_if(
+        all.len() > 1 && (v6.iter().all(|v6| *v6) || !v6.contains(&true)),
+        "may specify no more than one IP for each IP family",
+        errors,
+    );
     if is_headless(spec) {
         return;
     }
@@ -307,40 +274,33 @@ fn cluster_ips(spec: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldError>)
             ("IPv4", true) | ("IPv6", false) => {
                 let detail =
                     format!("expected an {} value as indicated by `ipFamilies[{at}]`", family.text());
-                errors.push(ip.invalid(detail));
+                ip.invalid(detail, errors);
             }
             _ => {}
         }
     }
 }
 
-fn external_ips(ips: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldError>) {
-    let known: BTreeSet<&str> = texts(live).into_iter().collect();
+fn external_ips(ips: &Field<'_>, live: &Field<'_>, errors: &mut Errors) {
+    let known: BTreeSet<&str> = live.texts().collect();
     for ip in ips.items() {
         match formats::ip_faults(ip.text()) {
-            faults if !faults.is_empty() && !known.contains(ip.text()) => errors.extend(ip.faults(faults)),
-            _ => errors.extend(ip.faults(formats::endpoint_ip(ip.text()))),
+            found if !found.is_empty() && !known.contains(ip.text()) => ip.faults(found, errors),
+            _ => ip.faults(formats::endpoint_ip(ip.text()), errors),
         }
     }
 }
 
-fn service_type(ty: &Field<'_>, errors: &mut Vec<FieldError>) {
-    match ty.text() {
-        "" => errors.push(ty.required("")),
-        _ => errors.extend(ty.one_of(&["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"])),
-    }
-}
-
-fn unique_ports(spec: &Field<'_>, errors: &mut Vec<FieldError>) {
+fn unique_ports(spec: &Field<'_>, errors: &mut Errors) {
     let ports = spec.get("ports");
     let node_ports = || ports.items().filter(|port| port.get("nodePort").number() != 0);
     if spec.get("type").text() == "ClusterIP" {
-        errors.extend(node_ports().map(|port| port.get("nodePort").forbidden(NODE_PORT_UNUSED)));
+        node_ports().for_each(|port| port.get("nodePort").forbid(NODE_PORT_UNUSED, errors));
     }
     let mut seen = BTreeSet::new();
     for port in node_ports() {
         if !seen.insert((port.get("protocol").text(), port.get("nodePort").number())) {
-            errors.push(port.get("nodePort").duplicate());
+            port.get("nodePort").duplicate(errors);
         }
     }
     let mut seen = BTreeSet::new();
@@ -356,7 +316,7 @@ fn unique_ports(spec: &Field<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn load_balancer(spec: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldError>) {
+fn load_balancer(spec: &Field<'_>, live: &Field<'_>, errors: &mut Errors) {
     let is_load_balancer = spec.get("type").text() == "LoadBalancer";
     let ranges = spec.get("loadBalancerSourceRanges");
     if !ranges.is_empty() {
@@ -364,55 +324,49 @@ fn load_balancer(spec: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldError
         if !is_load_balancer {
             errors.push(FieldError::forbidden(path.clone(), LOAD_BALANCER));
         }
-        let known: BTreeSet<&str> =
-            live.get("loadBalancerSourceRanges").items().map(|range| range.text().trim()).collect();
+        let known: BTreeSet<&str> = live.get("loadBalancerSourceRanges").texts().map(str::trim).collect();
         for (at, range) in ranges.items().enumerate() {
             let range = range.text().trim();
             if !known.contains(range) {
-                let faults = formats::cidr_faults(range).into_iter();
-                errors.extend(faults.map(|fault| FieldError::invalid(path.index(at), range, fault)));
+                faults(&path.index(at), range, formats::cidr_faults(range), errors);
             }
         }
     }
     let allocates = spec.get("allocateLoadBalancerNodePorts");
-    if allocates.is_set() && !is_load_balancer {
-        errors.push(allocates.forbidden(LOAD_BALANCER));
-    }
+    allocates.forbid_if(allocates.is_set() && !is_load_balancer, LOAD_BALANCER, errors);
     if !allocates.is_set() && is_load_balancer {
         errors.push(FieldError::required(FieldPath::root("allocateLoadBalancerNodePorts"), ""));
     }
     load_balancer_class(spec, None, errors);
 }
 
-fn traffic(spec: &Field<'_>, errors: &mut Vec<FieldError>) {
+fn traffic(spec: &Field<'_>, errors: &mut Errors) {
     let (ty, policy) = (spec.get("type").text(), spec.get("externalTrafficPolicy"));
     let is_external =
         matches!(ty, "LoadBalancer" | "NodePort") || ty == "ClusterIP" && !spec.get("externalIPs").is_empty();
     match (is_external, policy.text()) {
         (false, "") => {}
-        (false, _) => errors.push(policy.invalid("may only be set for externally-accessible services")),
-        (true, "") => errors.push(policy.required("")),
-        (true, _) => errors.extend(policy.one_of(&["Cluster", "Local"])),
+        (false, _) => policy.invalid("may only be set for externally-accessible services", errors),
+        (true, "") => policy.missing("", errors),
+        (true, _) => policy.one_of(&["Cluster", "Local"], errors),
     }
     // The server allocates the port before it validates.
     let port = spec.get("healthCheckNodePort");
     if port.number() != 0 {
         if checks_health(spec) {
-            errors.extend(port.number_faults(formats::port(port.number())));
+            port.port(errors);
         } else {
             let detail =
                 "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
-            errors.push(port.invalid(detail));
+            port.invalid(detail, errors);
         }
     }
     let internal = spec.get("internalTrafficPolicy");
     if internal.is_set() {
-        errors.extend(internal.one_of(&["Cluster", "Local"]));
+        internal.one_of(&["Cluster", "Local"], errors);
     } else if matches!(ty, "NodePort" | "LoadBalancer" | "ClusterIP") {
-        errors.push(internal.required(""));
+        internal.missing("", errors);
     }
     let distribution = spec.get("trafficDistribution");
-    if distribution.is_set() {
-        errors.extend(distribution.one_of(&["PreferClose", "PreferSameZone", "PreferSameNode"]));
-    }
+    distribution.optional_one_of(&["PreferClose", "PreferSameZone", "PreferSameNode"], errors);
 }

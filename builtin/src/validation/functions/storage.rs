@@ -11,9 +11,8 @@ use super::formats;
 use super::volume_source;
 use crate::address;
 use crate::amount::Amount;
-use crate::place::{IMMUTABLE, Place};
+use crate::place::{Errors, IMMUTABLE, faults};
 use crate::table::{Edit, Path};
-use crate::validation::operation::Operation;
 use crate::{diff, shown};
 
 const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
@@ -46,7 +45,7 @@ const SOURCES: [&str; 22] = [
 ];
 
 /// The modes must be known, and one of them excludes the others.
-fn access_modes(spec: &Field<'_>, errors: &mut Vec<FieldError>) {
+fn access_modes(spec: &Field<'_>, errors: &mut Errors) {
     let modes = spec.get("accessModes");
     for mode in modes.items().filter(|mode| !ACCESS_MODES.contains(&mode.text())) {
         errors.push(FieldError::not_supported(modes.path.clone(), mode.text(), &ACCESS_MODES));
@@ -56,36 +55,21 @@ fn access_modes(spec: &Field<'_>, errors: &mut Vec<FieldError>) {
             .items()
             .any(|mode| ACCESS_MODES.contains(&mode.text()) && (mode.text() == "ReadWriteOncePod") == is_pod)
     };
-    if has(true) && has(false) {
-        errors.push(modes.forbidden("may not use ReadWriteOncePod with other access modes"));
-    }
-}
-
-fn class_name(name: &Field<'_>, errors: &mut Vec<FieldError>) {
-    if !name.is_empty() {
-        errors.extend(name.faults(NameSyntax::Subdomain.faults(name.text(), false)));
-    }
+    modes.forbid_if(has(true) && has(false), "may not use ReadWriteOncePod with other access modes", errors);
 }
 
 fn is_positive(quantity: &str) -> bool {
     Amount::parse(quantity).is_none_or(|amount| amount > Amount::default())
 }
 
-pub(super) fn volume(
-    path: &FieldPath,
-    object: &Value,
-    operation: Operation<'_>,
-    errors: &mut Vec<FieldError>,
-) {
-    let spec = Field::new(path, object).get("spec");
-    if spec.get("accessModes").is_empty() {
-        errors.push(spec.get("accessModes").required(""));
-    }
+pub(super) fn volume(object: &Field<'_>, errors: &mut Errors) {
+    let spec = object.get("spec");
+    spec.get("accessModes").require("", errors);
     access_modes(&spec, errors);
     capacity(&spec.get("capacity"), errors);
     let policy = spec.get("persistentVolumeReclaimPolicy");
     if !policy.is_empty() {
-        errors.extend(policy.one_of(&["Delete", "Recycle", "Retain"]));
+        policy.one_of(&["Delete", "Recycle", "Retain"], errors);
     }
     let affinity = spec.get("nodeAffinity");
     if affinity.is_set() {
@@ -101,59 +85,51 @@ pub(super) fn volume(
         match count {
             // A flexible volume may follow another one.
             _ if count == 1 || name == "flexVolume" => {
-                if let Some(value) = source.value {
-                    volume_source::persistent(name, &Place::new(&source.path, value), errors);
+                if let Some(source) = source.place() {
+                    volume_source::persistent(name, &source, errors);
                 }
                 if name == "local" && !affinity.is_set() {
-                    errors.push(affinity.required("Local volume requires node affinity"));
+                    affinity.missing("Local volume requires node affinity", errors);
                 }
             }
             _ if name == "cephfs" => {
                 let path = spec.path.child("cephFS");
                 errors.push(FieldError::forbidden(path, "may not specify more than 1 volume type"));
             }
-            _ => errors.push(source.forbidden("may not specify more than 1 volume type")),
+            _ => source.forbid("may not specify more than 1 volume type", errors),
         }
     }
     if count == 0 {
-        errors.push(spec.required("must specify a volume type"));
+        spec.missing("must specify a volume type", errors);
     }
-    class_name(&spec.get("storageClassName"), errors);
+    spec.get("storageClassName").name_or_empty(NameSyntax::Subdomain, errors);
     let mode = spec.get("volumeMode");
-    if mode.is_set() {
-        errors.extend(mode.one_of(&["Block", "Filesystem"]));
-    }
+    mode.optional_one_of(&["Block", "Filesystem"], errors);
     let attributes = spec.get("volumeAttributesClassName");
     if attributes.is_set() {
-        if attributes.is_empty() {
-            errors.push(attributes.required("an empty string is disallowed"));
-        }
-        class_name(&attributes, errors);
+        attributes.require("an empty string is disallowed", errors);
+        attributes.name_or_empty(NameSyntax::Subdomain, errors);
         if !spec.get("csi").is_set() {
-            errors.push(spec.get("csi").required("has to be specified when using volumeAttributesClassName"));
+            spec.get("csi").missing("has to be specified when using volumeAttributesClassName", errors);
         }
     }
-    let live = Field::live(path, operation).get("spec");
+    let live = spec.before();
     if live.is_set() {
         changed_volume(&spec, &live, errors);
     }
 }
 
-fn capacity(capacity: &Field<'_>, errors: &mut Vec<FieldError>) {
-    if capacity.is_empty() {
-        errors.push(capacity.required(""));
-    }
+fn capacity(capacity: &Field<'_>, errors: &mut Errors) {
+    capacity.require("", errors);
     if !capacity.get("storage").is_set() || capacity.entries().count() > 1 {
         errors.push(FieldError::not_supported(capacity.path.clone(), capacity.shown(), &["storage"]));
     }
     for (_, value) in capacity.entries() {
-        if !is_positive(value.text()) {
-            errors.push(value.invalid(NOT_POSITIVE));
-        }
+        value.invalid_if(!is_positive(value.text()), NOT_POSITIVE, errors);
     }
 }
 
-fn changed_volume(spec: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldError>) {
+fn changed_volume(spec: &Field<'_>, live: &Field<'_>, errors: &mut Errors) {
     let source = |spec: &Value| shown::pretty_json("PersistentVolumeSource", Some(spec));
     // A secret for expansion may be added to a driver.
     let mut new = spec.shown();
@@ -169,19 +145,18 @@ fn changed_volume(spec: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldErro
         errors.push(FieldError::forbidden(spec.path.child("persistentvolumesource"), detail));
     }
     let mode = spec.get("volumeMode");
-    if mode.value != live.get("volumeMode").value {
-        errors.push(FieldError::invalid(FieldPath::root("volumeMode"), mode.shown(), IMMUTABLE));
-    }
+    mode.moved(FieldPath::root("volumeMode")).immutable(errors);
     let (new, old) = (spec.get("nodeAffinity"), live.get("nodeAffinity"));
     if old.is_set() && !same_affinity(new.value, old.value) {
         let detail = "field is immutable, except for updating from beta label to GA";
-        let json = shown::json("VolumeNodeAffinity", new.value);
-        errors.push(shown::invalid(FieldPath::root("nodeAffinity"), &json, detail));
+        new.moved(FieldPath::root("nodeAffinity")).invalid_as("VolumeNodeAffinity", detail, errors);
     }
     let class = spec.get("volumeAttributesClassName");
-    if live.get("volumeAttributesClassName").is_set() && !class.is_set() {
-        errors.push(class.forbidden("update from non-nil value to nil is forbidden"));
-    }
+    class.forbid_if(
+        live.get("volumeAttributesClassName").is_set() && !class.is_set(),
+        "update from non-nil value to nil is forbidden",
+        errors,
+    );
 }
 
 /// Whether two affinities are equal, apart from labels that got their later names.
@@ -218,54 +193,44 @@ fn same_affinity(new: Option<&Value>, old: Option<&Value>) -> bool {
     new == renamed.as_ref()
 }
 
-fn node_affinity(required: &Field<'_>, errors: &mut Vec<FieldError>) {
+fn node_affinity(required: &Field<'_>, errors: &mut Errors) {
     if !required.is_set() {
-        errors.push(required.required("must specify required node constraints"));
+        required.missing("must specify required node constraints", errors);
         return;
     }
     let terms = required.get("nodeSelectorTerms");
-    if terms.is_empty() {
-        errors.push(terms.required("must have at least one node selector term"));
-    }
+    terms.require("must have at least one node selector term", errors);
     for requirement in terms.items().flat_map(|term| term.get("matchExpressions").items()) {
         let (operator, values) = (requirement.get("operator"), requirement.get("values"));
         match operator.text() {
             "In" | "NotIn" if values.is_empty() => {
-                errors.push(values.required("must be specified when `operator` is 'In' or 'NotIn'"));
+                values.missing("must be specified when `operator` is 'In' or 'NotIn'", errors);
             }
             "Exists" | "DoesNotExist" if !values.is_empty() => {
-                let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-                errors.push(values.forbidden(detail));
+                values.forbid("may not be specified when `operator` is 'Exists' or 'DoesNotExist'", errors)
             }
-            "Gt" | "Lt" if values.items().count() != 1 => {
-                errors
-                    .push(values.required("must be specified single value when `operator` is 'Lt' or 'Gt'"));
+            "Gt" | "Lt" if values.len() != 1 => {
+                values.missing("must be specified single value when `operator` is 'Lt' or 'Gt'", errors);
             }
             "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
-            _ => errors.push(operator.invalid_text("not a valid selector operator")),
+            _ => operator.invalid_text("not a valid selector operator", errors),
         }
         let key = requirement.get("key");
-        errors.extend(key.faults(qualified_name(key.text())));
+        key.qualified(errors);
         for value in values.items() {
-            errors.extend(value.faults(label_value(value.text())));
+            value.faults(label_value(value.text()), errors);
         }
     }
 }
 
-pub(super) fn claim(
-    path: &FieldPath,
-    object: &Value,
-    operation: Operation<'_>,
-    errors: &mut Vec<FieldError>,
-) {
-    let claim = Field::new(path, object);
+pub(super) fn claim(claim: &Field<'_>, errors: &mut Errors) {
     let spec = claim.get("spec");
-    if let Some(value) = spec.value {
-        super::claim::spec(&Place::new(&spec.path, value), errors);
+    if let Some(spec) = spec.place() {
+        super::claim::spec(&spec, errors);
     }
-    let live = Field::live(path, operation);
+    let live = claim.before();
     if live.is_set() {
-        changed_claim(&claim, &live, errors);
+        changed_claim(claim, &live, errors);
     }
 }
 
@@ -276,7 +241,7 @@ fn size<'v>(spec: &Field<'v>) -> Field<'v> {
     spec.get("resources").get("requests").get("storage")
 }
 
-fn changed_claim(claim: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldError>) {
+fn changed_claim(claim: &Field<'_>, live: &Field<'_>, errors: &mut Errors) {
     let (spec, old_spec) = (claim.get("spec"), live.get("spec"));
     let (mut new, mut old) = (spec.shown(), old_spec.shown());
     let set = |object: &Value, path: &str, value: Option<&Value>| {
@@ -318,39 +283,53 @@ fn changed_claim(claim: &Field<'_>, live: &Field<'_>, errors: &mut Vec<FieldErro
     if old != new {
         let words = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound \
                      claims";
-        errors.push(spec.forbidden(&format!("{words}\n{}", diff::unified(&old, &new))));
+        spec.forbid(&format!("{words}\n{}", diff::unified(&old, &new)), errors);
     }
     let amount = |size: Field<'_>| Amount::parse(size.text()).unwrap_or_default();
     let capacity = live.get("status").get("capacity").get("storage");
     let requested = size(&spec);
     let new_size = amount(requested.clone());
-    if new_size < amount(size(&old_spec)) && new_size <= amount(capacity) {
-        errors.push(requested.forbidden("field can not be less than status.capacity"));
-    }
+    requested.forbid_if(
+        new_size < amount(size(&old_spec)) && new_size <= amount(capacity),
+        "field can not be less than status.capacity",
+        errors,
+    );
     let mode = spec.get("volumeMode");
-    if mode.value != old_spec.get("volumeMode").value {
-        errors.push(FieldError::invalid(FieldPath::root("volumeMode"), mode.shown(), IMMUTABLE));
-    }
+    mode.moved(FieldPath::root("volumeMode")).immutable(errors);
     let class = spec.get("volumeAttributesClassName");
     let current = live.get("status").get("currentVolumeAttributesClassName");
     if class.value != old_spec.get("volumeAttributesClassName").value && current.is_set() {
         let detail = "is forbidden when status.currentVolumeAttributesClassName is not nil";
         if !class.is_set() {
-            errors.push(class.forbidden(&format!("update to nil {detail}")));
+            class.forbid(&format!("update to nil {detail}"), errors);
         } else if class.is_empty() {
-            errors.push(class.forbidden(&format!("update to empty string {detail}")));
+            class.forbid(&format!("update to empty string {detail}"), errors);
         }
     }
 }
 
+pub(super) fn storage_class(class: &Field<'_>, errors: &mut Errors) {
+    let [provisioner, policy, mode] =
+        ["provisioner", "reclaimPolicy", "volumeBindingMode"].map(|name| class.get(name));
+    // Messages show the name in lower case.
+    let name = provisioner.text().to_lowercase();
+    if !name.is_empty() {
+        faults(&provisioner.path, &name, qualified_name(&name), errors);
+    }
+    if !policy.is_empty() {
+        policy.one_of(&["Delete", "Retain"], errors);
+    }
+    mode.optional_one_of(&["Immediate", "WaitForFirstConsumer"], errors);
+    topologies(&class.get("allowedTopologies"), errors);
+    provisioner.require("", errors);
+    class.get("parameters").immutable_hidden(errors);
+    for field in [provisioner, policy, mode] {
+        field.immutable_hidden(errors);
+    }
+}
+
 /// The topologies of a class of volumes.
-pub(super) fn topologies(
-    path: &FieldPath,
-    topologies: &Value,
-    _: Operation<'_>,
-    errors: &mut Vec<FieldError>,
-) {
-    let topologies = Field::new(path, topologies);
+fn topologies(topologies: &Field<'_>, errors: &mut Errors) {
     // Kubernetes compares each term with empty ones too.
     let mut seen = BTreeSet::from([BTreeMap::new()]);
     for term in topologies.items() {
@@ -358,18 +337,16 @@ pub(super) fn topologies(
         let mut values_by_key: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for requirement in expressions.items() {
             let (key, values) = (requirement.get("key"), requirement.get("values"));
-            if values.is_empty() {
-                errors.push(values.required(""));
-            }
+            values.require("", errors);
             let mut set = BTreeSet::new();
             for value in values.items() {
                 if !set.insert(value.text()) {
-                    errors.push(value.duplicate());
+                    value.duplicate(errors);
                 }
             }
-            errors.extend(key.faults(qualified_name(key.text())));
+            key.qualified(errors);
             if values_by_key.insert(key.text(), set).is_some() {
-                errors.push(key.duplicate());
+                key.duplicate(errors);
             }
         }
         // It reports one error for each equal term, and drops all but the first.
@@ -379,21 +356,19 @@ pub(super) fn topologies(
     }
 }
 
-pub(super) fn driver(path: &FieldPath, object: &Value, _: Operation<'_>, errors: &mut Vec<FieldError>) {
-    let spec = Field::new(path, object).get("spec");
+pub(super) fn driver(object: &Field<'_>, errors: &mut Errors) {
+    let spec = object.get("spec");
     let policy = spec.get("fsGroupPolicy");
-    if policy.is_set() {
-        errors.extend(policy.one_of(&["File", "None", "ReadWriteOnceWithFSType"]));
-    }
+    policy.optional_one_of(&["File", "None", "ReadWriteOnceWithFSType"], errors);
     let mut audiences = BTreeSet::new();
     for request in spec.get("tokenRequests").items() {
         let (audience, seconds) = (request.get("audience"), request.get("expirationSeconds"));
         if !audiences.insert(audience.text()) {
             errors.push(FieldError::duplicate(audience.path.clone(), audience.text()));
         } else if seconds.is_set() && seconds.number() < 600 {
-            errors.push(seconds.invalid("may not specify a duration less than 10 minutes"));
+            seconds.invalid("may not specify a duration less than 10 minutes", errors);
         } else if seconds.number() > 1 << 32 {
-            errors.push(seconds.invalid("may not specify a duration larger than 2^32 seconds"));
+            seconds.invalid("may not specify a duration larger than 2^32 seconds", errors);
         }
     }
     let modes = spec.get("volumeLifecycleModes");
@@ -402,25 +377,31 @@ pub(super) fn driver(path: &FieldPath, object: &Value, _: Operation<'_>, errors:
         errors.push(FieldError::not_supported(modes.path.clone(), mode.text(), &accepted));
     }
     let period = spec.get("nodeAllocatableUpdatePeriodSeconds");
-    if period.is_set() && period.number() < 10 {
-        errors.push(period.invalid("must be greater than or equal to 10 seconds"));
-    }
+    period.invalid_if(
+        period.is_set() && period.number() < 10,
+        "must be greater than or equal to 10 seconds",
+        errors,
+    );
     let tokens = spec.get("serviceAccountTokenInSecrets");
-    if tokens.is_set() && spec.get("tokenRequests").is_empty() {
-        let detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified";
-        errors.push(tokens.invalid(detail));
-    }
+    tokens.invalid_if(
+        tokens.is_set() && spec.get("tokenRequests").is_empty(),
+        "serviceAccountTokenInSecrets is set but no tokenRequests are specified",
+        errors,
+    );
+    let attach = spec.get("attachRequired");
+    attach.moved(spec.path.child("attachedRequired")).immutable(errors);
+    modes.immutable(errors);
 }
 
-pub(super) fn node(path: &FieldPath, object: &Value, operation: Operation<'_>, errors: &mut Vec<FieldError>) {
-    let node = Field::new(path, object);
-    let (spec, live) = (node.get("spec"), Field::live(path, operation).get("spec"));
+pub(super) fn node(node: &Field<'_>, errors: &mut Errors) {
+    let spec = node.get("spec");
+    let live = spec.before();
     taints(&spec.get("taints"), errors);
     let ranges = spec.get("podCIDRs");
     for range in ranges.items() {
-        errors.extend(range.faults(formats::cidr_faults(range.text())));
+        range.faults(formats::cidr_faults(range.text()), errors);
     }
-    if ranges.items().count() > 1 {
+    if ranges.len() > 1 {
         pair_of_ranges(&ranges, errors);
     }
     let mut seen = BTreeSet::new();
@@ -429,14 +410,13 @@ pub(super) fn node(path: &FieldPath, object: &Value, operation: Operation<'_>, e
             errors.push(duplicate_struct(&address, &shown::json("NodeAddress", address.value)));
         }
     }
-    let old: Vec<&str> = live.get("podCIDRs").items().map(|range| range.text()).collect();
-    let new: Vec<&str> = ranges.items().map(|range| range.text()).collect();
+    let (new, old): (Vec<&str>, Vec<&str>) = (ranges.texts().collect(), ranges.before().texts().collect());
     let detail = "node updates may not change podCIDR except from \"\" to valid";
     if old.len() == new.len() {
         let changed = old.iter().zip(&new).filter(|(old, new)| old != new);
-        errors.extend(changed.map(|_| ranges.forbidden(detail)));
+        changed.for_each(|_| ranges.forbid(detail, errors));
     } else if !old.is_empty() {
-        errors.push(ranges.forbidden(detail));
+        ranges.forbid(detail, errors);
     }
     let (new, old) = (spec.get("providerID"), live.get("providerID"));
     if !old.is_empty() && old.text() != new.text() {
@@ -444,13 +424,15 @@ pub(super) fn node(path: &FieldPath, object: &Value, operation: Operation<'_>, e
         let detail = format!("field cannot be {words} once set");
         errors.push(FieldError::invalid(new.path, Value::Null, detail));
     }
-    if live.is_set() && spec.get("externalID").text() != live.get("externalID").text() {
-        errors.push(spec.get("externalID").forbidden("may not be updated"));
-    }
+    spec.get("externalID").forbid_if(
+        live.is_set() && spec.get("externalID").text() != live.get("externalID").text(),
+        "may not be updated",
+        errors,
+    );
 }
 
 /// Several ranges of a node are one of each family.
-fn pair_of_ranges(ranges: &Field<'_>, errors: &mut Vec<FieldError>) {
+fn pair_of_ranges(ranges: &Field<'_>, errors: &mut Errors) {
     let parsed: Vec<_> = ranges.items().map(|range| (address::cidr(range.text()), range.text())).collect();
     if let Some(at) = parsed.iter().position(|(range, _)| range.is_none()) {
         let text = parsed.get(at).map(|(_, text)| *text).unwrap_or_default();
@@ -463,26 +445,25 @@ fn pair_of_ranges(ranges: &Field<'_>, errors: &mut Vec<FieldError>) {
     }
     let families: BTreeSet<bool> =
         parsed.iter().filter_map(|(range, _)| range.map(|(address, _)| address.is_ipv4())).collect();
-    if parsed.len() > 2 || families.len() < 2 || parsed.iter().any(|(range, _)| range.is_none()) {
-        errors.push(ranges.invalid("may specify no more than one CIDR for each IP family"));
-    }
+    ranges.invalid_if(
+        parsed.len() > 2 || families.len() < 2 || parsed.iter().any(|(range, _)| range.is_none()),
+        "may specify no more than one CIDR for each IP family",
+        errors,
+    );
 }
 
 /// The taints of a node, whose path in Kubernetes is one of the metadata.
-fn taints(taints: &Field<'_>, errors: &mut Vec<FieldError>) {
-    let taints = Field { path: FieldPath::root("metadata").child("taints"), value: taints.value };
+fn taints(taints: &Field<'_>, errors: &mut Errors) {
+    let taints = taints.moved(FieldPath::root("metadata").child("taints"));
     let mut seen = BTreeSet::new();
     for taint in taints.items() {
         let (key, value, effect) = (taint.get("key"), taint.get("value"), taint.get("effect"));
-        errors.extend(key.faults(qualified_name(key.text())));
+        key.qualified(errors);
         let faults = label_value(value.text());
         if !faults.is_empty() {
-            errors.push(value.invalid_text(faults.join(";")));
+            value.invalid_text(faults.join(";"), errors);
         }
-        match effect.text() {
-            "" => errors.push(effect.required("")),
-            _ => errors.extend(effect.one_of(&["NoSchedule", "PreferNoSchedule", "NoExecute"])),
-        }
+        effect.require_one_of(&["NoSchedule", "PreferNoSchedule", "NoExecute"], errors);
         if !seen.insert((effect.text(), key.text())) {
             let mut error = duplicate_struct(&taint, &shown::json("Taint", taint.value));
             error.detail += ": taints must be unique by key and effect pair";

@@ -1,12 +1,12 @@
 //! Objects that make pods from a template.
 
-use fieldmanager_structural::{FieldError, FieldErrorKind, FieldPath};
+use fieldmanager_structural::{FieldError, FieldErrorKind};
 use fieldmanager_value::{List, Map, Value};
 
+use super::field::Field;
 use super::{claim, pods, selector};
 use crate::place::{Errors, Place};
 use crate::shown;
-use crate::validation::operation::Operation;
 use crate::validation::syntax;
 
 const NO_MATCH: &str = "`selector` does not match template `labels`";
@@ -26,13 +26,41 @@ const REPLICAS: Workload =
     Workload { of_empty: "deployment", of_invalid: "invalid label selector", of_deadline: "ReplicaSet" };
 const STATEFUL: Workload = Workload { of_empty: "statefulset", of_invalid: "", of_deadline: "StatefulSet" };
 
+pub(super) fn deployment(deployment: &Field<'_>, errors: &mut Errors) {
+    let Some(spec) = deployment.get("spec").place() else { return };
+    spec.non_negative("replicas", errors);
+    replicas(&spec, errors);
+    if let Some(strategy) = spec.child("strategy") {
+        deployment_strategy(&strategy, errors);
+    }
+    for name in ["minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"] {
+        spec.non_negative(name, errors);
+    }
+    let ready = spec.int("minReadySeconds").unwrap_or_default();
+    if spec.int("progressDeadlineSeconds").is_some_and(|deadline| deadline <= ready) {
+        spec.invalid("progressDeadlineSeconds", "must be greater than minReadySeconds", errors);
+    }
+    immutable_selector(deployment, errors);
+}
+
+pub(super) fn replica_set(set: &Field<'_>, errors: &mut Errors) {
+    let Some(spec) = set.get("spec").place() else { return };
+    spec.non_negative("replicas", errors);
+    spec.non_negative("minReadySeconds", errors);
+    replicas(&spec, errors);
+    immutable_selector(set, errors);
+}
+
+fn immutable_selector(workload: &Field<'_>, errors: &mut Errors) {
+    workload.get("spec").get("selector").immutable_as("LabelSelector", errors);
+}
+
 /// Checks the selector and the template of a `Deployment` or a `ReplicaSet`.
-pub(super) fn replicas(path: &FieldPath, spec: &Value, operation: Operation<'_>, errors: &mut Errors) {
-    let spec = Place::new(path, spec);
-    if required_selector(&spec, REPLICAS, errors)
+fn replicas(spec: &Place<'_>, errors: &mut Errors) {
+    if required_selector(spec, REPLICAS, errors)
         && let Some(template) = spec.child("template")
     {
-        pods::template(&template.path, template.value, operation, errors);
+        pods::template(&template, errors);
         runs_always(&template, REPLICAS.of_deadline, errors);
     }
 }
@@ -97,9 +125,15 @@ fn runs_always(template: &Place<'_>, kind: &str, errors: &mut Errors) {
     }
 }
 
+pub(super) fn controller(controller: &Field<'_>, errors: &mut Errors) {
+    let Some(spec) = controller.get("spec").place() else { return };
+    controlled(&spec, errors);
+    spec.non_negative("replicas", errors);
+    spec.non_negative("minReadySeconds", errors);
+}
+
 /// Checks the selector and the template of a `ReplicationController`.
-pub(super) fn controller(path: &FieldPath, spec: &Value, operation: Operation<'_>, errors: &mut Errors) {
-    let spec = Place::new(path, spec);
+fn controlled(spec: &Place<'_>, errors: &mut Errors) {
     let selector = spec.map("selector").filter(|selector| !selector.is_empty());
     if selector.is_none() {
         errors.push(FieldError::required(spec.at("selector"), ""));
@@ -108,38 +142,47 @@ pub(super) fn controller(path: &FieldPath, spec: &Value, operation: Operation<'_
         errors.push(FieldError::required(spec.at("template"), ""));
         return;
     };
-    let labels = template_labels(&spec);
+    let labels = template_labels(spec);
     let has = |key: &str, value: &Value| labels.and_then(|labels| labels.get(key)) == Some(value);
     if !selector.into_iter().flatten().all(|(key, value)| has(key, value)) {
-        errors.push(no_match(&spec));
+        errors.push(no_match(spec));
     }
-    pods::template(&template.path, template.value, operation, errors);
+    pods::template(&template, errors);
     runs_always(&template, "ReplicationController", errors);
 }
 
+pub(super) fn daemon_set(set: &Field<'_>, errors: &mut Errors) {
+    immutable_selector(set, errors);
+    let Some(spec) = set.get("spec").place() else { return };
+    daemons(&spec, errors);
+    spec.non_negative("minReadySeconds", errors);
+    if let Some(strategy) = spec.child("updateStrategy") {
+        daemon_strategy(&strategy, errors);
+    }
+    spec.non_negative("revisionHistoryLimit", errors);
+}
+
 /// Checks the selector and the template of a `DaemonSet`.
-pub(super) fn daemons(path: &FieldPath, spec: &Value, operation: Operation<'_>, errors: &mut Errors) {
-    let spec = Place::new(path, spec);
+fn daemons(spec: &Place<'_>, errors: &mut Errors) {
     let found = spec.child("selector");
     if let Some(found) = &found {
         selector::check(found, errors);
     }
-    if !selects_template(&spec) {
-        errors.push(no_match(&spec));
+    if !selects_template(spec) {
+        errors.push(no_match(spec));
     }
     if found.as_ref().is_some_and(selector::is_empty) {
         let shown = shown::json("LabelSelector", spec.get("selector"));
         errors.push(shown::invalid(spec.at("selector"), &shown, "empty selector is invalid for daemonset"));
     }
     if let Some(template) = spec.child("template") {
-        pods::template(&template.path, template.value, operation, errors);
+        pods::template(&template, errors);
         runs_always(&template, "DaemonSet", errors);
     }
 }
 
 /// Checks the strategy of a `Deployment`.
-pub(super) fn deployment_strategy(path: &FieldPath, strategy: &Value, _: Operation<'_>, errors: &mut Errors) {
-    let strategy = Place::new(path, strategy);
+fn deployment_strategy(strategy: &Place<'_>, errors: &mut Errors) {
     let rolling = strategy.child("rollingUpdate");
     match (strategy.text("type"), rolling) {
         ("Recreate", Some(_)) => {
@@ -162,7 +205,7 @@ pub(super) fn deployment_strategy(path: &FieldPath, strategy: &Value, _: Operati
             at_most_all(&rolling, "maxUnavailable", errors);
         }
         _ => {
-            errors.push(unsupported_strategy(&strategy, "DeploymentStrategy", &["Recreate", "RollingUpdate"]))
+            errors.push(unsupported_strategy(strategy, "DeploymentStrategy", &["Recreate", "RollingUpdate"]))
         }
     }
 }
@@ -175,8 +218,7 @@ fn unsupported_strategy(strategy: &Place<'_>, ty: &str, accepted: &[&str]) -> Fi
 }
 
 /// Checks the strategy of a `DaemonSet`.
-pub(super) fn daemon_strategy(path: &FieldPath, strategy: &Value, _: Operation<'_>, errors: &mut Errors) {
-    let strategy = Place::new(path, strategy);
+fn daemon_strategy(strategy: &Place<'_>, errors: &mut Errors) {
     match (strategy.text("type"), strategy.child("rollingUpdate")) {
         ("OnDelete", _) => {}
         ("RollingUpdate", None) => errors.push(FieldError::required(strategy.at("rollingUpdate"), "")),
@@ -202,24 +244,30 @@ pub(super) fn daemon_strategy(path: &FieldPath, strategy: &Value, _: Operation<'
         }
         _ => {
             let accepted = &["RollingUpdate", "OnDelete"];
-            errors.push(unsupported_strategy(&strategy, "DaemonSetUpdateStrategy", accepted));
+            errors.push(unsupported_strategy(strategy, "DaemonSetUpdateStrategy", accepted));
         }
     }
 }
 
-/// Checks the spec of a `StatefulSet`.
-pub(super) fn stateful(path: &FieldPath, value: &Value, operation: Operation<'_>, errors: &mut Errors) {
-    let spec = Place::new(path, value);
-    // The template of a set that was invalid before is not checked again.
-    let was_invalid = operation.live().is_some_and(|live| {
-        let mut found = Vec::new();
-        stateful_spec(&Place::new(path, live), Operation::Update(None), true, &mut found);
-        !found.is_empty()
-    });
-    stateful_spec(&spec, operation, !was_invalid, errors);
+pub(super) fn stateful_set(set: &Field<'_>, errors: &mut Errors) {
+    let field = set.get("spec");
+    if let Some(spec) = field.place() {
+        // The template of a set that was invalid before is not checked again.
+        let was_invalid = field.before().place().is_some_and(|live| {
+            let mut found = Vec::new();
+            stateful_spec(&live, true, true, &mut found);
+            !found.is_empty()
+        });
+        stateful_spec(&spec, set.is_update(), !was_invalid, errors);
+    }
+    immutable_selector(set, errors);
+    field.get("volumeClaimTemplates").immutable_as("PersistentVolumeClaims", errors);
+    field.get("serviceName").immutable_text(errors);
+    field.get("podManagementPolicy").immutable(errors);
 }
 
-fn stateful_spec(spec: &Place<'_>, operation: Operation<'_>, checks_template: bool, errors: &mut Errors) {
+/// Checks the spec of a `StatefulSet`.
+fn stateful_spec(spec: &Place<'_>, is_update: bool, checks_template: bool, errors: &mut Errors) {
     match spec.text("podManagementPolicy") {
         "" => errors.push(FieldError::required(spec.at("podManagementPolicy"), "")),
         "OrderedReady" | "Parallel" => {}
@@ -235,7 +283,7 @@ fn stateful_spec(spec: &Place<'_>, operation: Operation<'_>, checks_template: bo
             }
         }
     }
-    if !operation.is_update() {
+    if !is_update {
         for template in spec.items("volumeClaimTemplates") {
             claim::template(&template, errors);
         }
@@ -245,7 +293,7 @@ fn stateful_spec(spec: &Place<'_>, operation: Operation<'_>, checks_template: bo
     if let Some(ordinals) = spec.child("ordinals") {
         ordinals.non_negative("start", errors);
     }
-    if !operation.is_update() {
+    if !is_update {
         spec.label("serviceName", errors);
     }
     if required_selector(spec, STATEFUL, errors)
@@ -253,7 +301,7 @@ fn stateful_spec(spec: &Place<'_>, operation: Operation<'_>, checks_template: bo
         && let Some(template) = spec.get("template")
     {
         let template = with_claims(template, spec);
-        pods::template(&spec.at("template"), &template, operation, errors);
+        pods::template(&Place::new(&spec.at("template"), &template), errors);
     }
     if let Some(template) = spec.child("template") {
         runs_always(&template, STATEFUL.of_deadline, errors);
@@ -350,17 +398,8 @@ fn amount(place: &Place<'_>, name: &str) -> i64 {
     }
 }
 
-/// A deadline is after the time in which a pod gets ready.
-pub(super) fn progress_deadline(path: &FieldPath, spec: &Value, _: Operation<'_>, errors: &mut Errors) {
-    let spec = Place::new(path, spec);
-    let ready = spec.int("minReadySeconds").unwrap_or_default();
-    if spec.int("progressDeadlineSeconds").is_some_and(|deadline| deadline <= ready) {
-        spec.invalid("progressDeadlineSeconds", "must be greater than minReadySeconds", errors);
-    }
-}
-
 /// Checks that no number of pods is greater than the number of all, and no more are available than ready.
-pub(super) fn counts(status: &Place<'_>, names: &[&str], errors: &mut Errors) {
+fn counts(status: &Place<'_>, names: &[&str], errors: &mut Errors) {
     let number = |name: &str| status.int(name).unwrap_or_default();
     for name in names.iter().filter(|name| number(name) > number("replicas")) {
         let detail = "cannot be greater than status.replicas";
@@ -374,22 +413,74 @@ pub(super) fn counts(status: &Place<'_>, names: &[&str], errors: &mut Errors) {
     }
 }
 
-/// A number of collisions does not fall.
-pub(super) fn collisions(path: &FieldPath, status: &Value, operation: Operation<'_>, errors: &mut Errors) {
-    let number = |status: Option<&Value>| status?.get("collisionCount")?.as_i64();
-    let (new, old) = (number(Some(status)), number(operation.live()));
-    if old.is_some_and(|old| new.is_none_or(|new| new < old)) {
-        let path = path.child("collisionCount");
-        errors.push(FieldError::invalid(path, new.unwrap_or_default(), "cannot be decremented"));
+/// The counts of a status that are not less than 0. Kinds without one of them have no value there.
+const COUNTS: [&str; 17] = [
+    "currentNumberScheduled",
+    "numberMisscheduled",
+    "desiredNumberScheduled",
+    "numberReady",
+    "replicas",
+    "fullyLabeledReplicas",
+    "updatedReplicas",
+    "readyReplicas",
+    "currentReplicas",
+    "availableReplicas",
+    "unavailableReplicas",
+    "terminatingReplicas",
+    "observedGeneration",
+    "updatedNumberScheduled",
+    "numberAvailable",
+    "numberUnavailable",
+    "collisionCount",
+];
+
+/// Checks the counts of a status, of which some are at most the number of replicas.
+fn status(workload: &Field<'_>, names: &[&str], errors: &mut Errors) {
+    let status = workload.get("status");
+    COUNTS.iter().for_each(|name| status.get(name).non_negative(errors));
+    if let Some(status) = status.place() {
+        counts(&status, names, errors);
     }
 }
 
-/// Checks the data of a new `ControllerRevision`.
-pub(super) fn revision_data(path: &FieldPath, value: &Value, _: Operation<'_>, errors: &mut Errors) {
-    let revision = Place::new(path, value);
-    match revision.get("data") {
-        Some(Value::Map(_)) => {}
-        None => errors.push(FieldError::required(revision.at("data"), "data is mandatory")),
-        Some(_) => errors.push(FieldError::required(revision.at("data"), "data must be a valid JSON object")),
+/// A number of collisions does not fall.
+fn collisions(workload: &Field<'_>, errors: &mut Errors) {
+    let collisions = workload.get("status").get("collisionCount");
+    let (new, old) = (collisions.number(), collisions.before());
+    if old.is_set() && (!collisions.is_set() || new < old.number()) {
+        errors.push(FieldError::invalid(collisions.path, new, "cannot be decremented"));
     }
+}
+
+pub(super) fn deployment_status(deployment: &Field<'_>, errors: &mut Errors) {
+    status(deployment, &["updatedReplicas", "readyReplicas", "availableReplicas"], errors);
+    collisions(deployment, errors);
+}
+
+pub(super) fn daemon_set_status(set: &Field<'_>, errors: &mut Errors) {
+    status(set, &[], errors);
+    collisions(set, errors);
+}
+
+/// Checks the status of a `ReplicaSet` or a `ReplicationController`.
+pub(super) fn controller_status(controller: &Field<'_>, errors: &mut Errors) {
+    status(controller, &["fullyLabeledReplicas", "readyReplicas", "availableReplicas"], errors);
+}
+
+pub(super) fn stateful_set_status(set: &Field<'_>, errors: &mut Errors) {
+    let names = ["readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"];
+    status(set, &names, errors);
+    collisions(set, errors);
+}
+
+pub(super) fn revision(revision: &Field<'_>, errors: &mut Errors) {
+    revision.get("revision").non_negative(errors);
+    let data = revision.get("data");
+    match data.value {
+        Some(Value::Map(_)) => {}
+        _ if revision.is_update() => {}
+        None => data.missing("data is mandatory", errors),
+        Some(_) => data.missing("data must be a valid JSON object", errors),
+    }
+    data.immutable(errors);
 }

@@ -15,17 +15,16 @@ use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::Value;
 
 use self::spec::pod_spec;
+use super::field::Field;
 use crate::place::{Errors, Place, faults};
-use crate::validation::operation::Operation;
 
 pub(super) use self::status::pod_status;
 pub(super) use self::update::ephemeral_containers;
 
 /// Checks a pod.
-pub(super) fn pod(path: &FieldPath, pod: &Value, operation: Operation<'_>, errors: &mut Errors) {
-    let pod = Place::new(path, pod);
-    let Some(spec) = pod.child("spec") else { return };
-    let metadata = pod.child("metadata");
+pub(super) fn pod(pod: &Field<'_>, errors: &mut Errors) {
+    let Some(spec) = pod.get("spec").place() else { return };
+    let metadata = pod.get("metadata").place();
     if let Some(metadata) = &metadata {
         annotations(&metadata.at("annotations"), metadata.get("annotations"), &spec, errors);
     }
@@ -45,26 +44,28 @@ pub(super) fn pod(path: &FieldPath, pod: &Value, operation: Operation<'_>, error
     for container in spec.items("containers").chain(spec.items("initContainers")) {
         container::image_without_space(&container, errors);
     }
-    match operation {
-        Operation::Create => {
-            if spec.len("ephemeralContainers") > 0 {
-                spec.forbid("ephemeralContainers", "cannot be set on create", errors);
-            }
-            if !spec.text("nodeName").is_empty() && spec.len("schedulingGates") > 0 {
-                spec.forbid("nodeName", "cannot be set until all schedulingGates have been cleared", errors);
-            }
+    if pod.is_update() {
+        if let Some(live) = pod.get("spec").before().place() {
+            update::spec(&spec, &live, errors);
         }
-        Operation::Update(live) => {
-            if let Some(live) = live.and_then(|live| live.get("spec")) {
-                update::spec(&spec, &Place::new(&spec.path, live), errors);
-            }
-        }
+        return;
+    }
+    if spec.len("ephemeralContainers") > 0 {
+        spec.forbid("ephemeralContainers", "cannot be set on create", errors);
+    }
+    if !spec.text("nodeName").is_empty() && spec.len("schedulingGates") > 0 {
+        spec.forbid("nodeName", "cannot be set until all schedulingGates have been cleared", errors);
+    }
+}
+
+pub(super) fn pod_template(object: &Field<'_>, errors: &mut Errors) {
+    if let Some(pods) = object.get("template").place() {
+        template(&pods, errors);
     }
 }
 
 /// Checks the template of pods.
-pub(super) fn template(path: &FieldPath, template: &Value, _: Operation<'_>, errors: &mut Errors) {
-    let template = Place::new(path, template);
+pub(super) fn template(template: &Place<'_>, errors: &mut Errors) {
     let metadata = template.child("metadata");
     let annotated = metadata.as_ref().and_then(|metadata| metadata.get("annotations"));
     if let Some(metadata) = &metadata {

@@ -2,25 +2,20 @@
 
 use std::collections::BTreeSet;
 
+use fieldmanager_structural::FieldError;
 use fieldmanager_structural::internal::qualified_name;
-use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::Value;
 
 use super::super::formats;
 use crate::place::{Errors, IMMUTABLE, Place, faults};
 use crate::shown;
-use crate::validation::operation::Operation;
+use crate::validation::functions::field::Field;
 
 /// Checks the status of a pod.
-pub(in super::super) fn pod_status(
-    path: &FieldPath,
-    status: &Value,
-    operation: Operation<'_>,
-    errors: &mut Errors,
-) {
-    let status = Place::new(path, status);
+pub(in super::super) fn pod_status(pod: &Field<'_>, errors: &mut Errors) {
+    let Some(status) = pod.get("status").place() else { return };
     let empty = Value::Map(Default::default());
-    let live = Place::new(path, operation.live().unwrap_or(&empty));
+    let live = pod.get("status").before().place().unwrap_or(Place::new(&status.path, &empty));
     for condition in status.items("conditions") {
         if condition.int("observedGeneration").is_some_and(|generation| generation < 0) {
             condition.invalid("observedGeneration", "must be a non-negative integer", errors);

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fieldmanager_structural::{FieldError, FieldPath};
+use fieldmanager_structural::FieldError;
 use fieldmanager_value::{List, Str, Value};
 
 use super::scheduling;
 use super::spec::pod_spec;
 use crate::place::{Errors, Place};
-use crate::validation::operation::Operation;
+use crate::validation::functions::field::Field;
 use crate::{diff, shown};
 
 /// Checks the change of a spec.
@@ -135,24 +135,10 @@ fn with_images(spec: &Value, live: &Value) -> Value {
 }
 
 /// Checks a pod whose ephemeral containers were changed: none is removed or changed.
-pub(in super::super) fn ephemeral_containers(
-    path: &FieldPath,
-    pod: &Value,
-    operation: Operation<'_>,
-    errors: &mut Errors,
-) {
-    let (new, old) = (pod.get("spec"), operation.live().and_then(|live| live.get("spec")));
-    let (Some(new), Some(old)) = (new, old) else { return };
-    let spec_path = path.child("spec");
-    let (new, old) = (Place::new(&spec_path, new), Place::new(&spec_path, old));
-    pod_spec(
-        &new,
-        pod.get("metadata")
-            .and_then(|metadata| metadata.get("name"))
-            .and_then(Value::as_str)
-            .unwrap_or_default(),
-        errors,
-    );
+pub(in super::super) fn ephemeral_containers(pod: &Field<'_>, errors: &mut Errors) {
+    let spec = pod.get("spec");
+    let (Some(new), Some(old)) = (spec.place(), spec.before().place()) else { return };
+    pod_spec(&new, pod.get("metadata").get("name").text(), errors);
     let name_of =
         |container: &Value| container.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     let by_name: BTreeMap<String, &Value> =
