@@ -1,28 +1,28 @@
 //! Shows the changes that a request would make.
 
 use fieldmanager_fieldpath::Set;
-use fieldmanager_managedfields::internal::{Change, DryRun};
+use fieldmanager_managedfields::internal::{Change, Difference};
 use fieldmanager_value::Value;
 
 use crate::error::Failure;
 use crate::output::{self, Line, Style};
 use crate::text;
 
-pub(crate) fn print(run: &DryRun) -> Result<(), Failure> {
-    output::print_lines(lines(run, output::room()))
+pub(crate) fn print(found: &Difference) -> Result<(), Failure> {
+    output::print_lines(lines(found, output::room()))
 }
 
-fn lines(run: &DryRun, room: Option<usize>) -> Vec<Line> {
-    if run.changes.is_empty() && run.ownership.is_empty() {
+fn lines(found: &Difference, room: Option<usize>) -> Vec<Line> {
+    if found.changes.is_empty() && found.ownership.is_empty() {
         return vec!["nothing would change".into()];
     }
     let mut paragraphs = Vec::new();
-    if !run.changes.is_empty() {
-        paragraphs.push(("fields", run.changes.iter().map(field).collect::<Vec<_>>()));
+    if !found.changes.is_empty() {
+        paragraphs.push(("fields", found.changes.iter().map(field).collect::<Vec<_>>()));
     }
-    if !run.ownership.is_empty() {
+    if !found.ownership.is_empty() {
         let mut lines = Vec::new();
-        for change in &run.ownership {
+        for change in &found.ownership {
             lines.push((Style::Strong, text::identity(&change.identity)));
             lines.extend(paths('+', Style::Added, &change.gained));
             lines.extend(paths('-', Style::Removed, &change.lost));

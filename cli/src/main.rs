@@ -1,11 +1,12 @@
 //! The `fieldmanager` command: server-side apply on files.
 
+mod alone;
+mod answer;
 mod args;
 mod blame;
 mod commands;
 mod conflict;
 mod conformance;
-mod custom;
 mod difference;
 mod error;
 mod files;
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
     let outcome = match args.command {
         Command::Apply(args) => commands::write::apply(&args, files),
         Command::Update(args) => commands::write::update(&args, files),
-        Command::Patch(args) => commands::patch::run(&args, files),
+        Command::Patch(args) => commands::write::patch(&args, files),
         Command::Diff(args) => commands::patch::diff(&args, files),
         Command::Blame(args) => commands::blame::run(&args, files),
         Command::Managers(args) => commands::managers::run(&args, files),

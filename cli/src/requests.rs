@@ -1,229 +1,210 @@
-//! Requests that write an object: the field manager of its kind, and the steps of an API server before and after it.
+//! Requests that write an object, and who answers them: the handlers of an API server, or the field manager alone.
 
 use std::path::Path;
 
-use fieldmanager_managedfields::internal::DryRun;
+use fieldmanager_handlers::{Refused, Resource, Subresource};
+use fieldmanager_managedfields::internal::Difference;
 use fieldmanager_managedfields::{
-    ApplyRequest, Entry, Error, ErrorKind, FieldManager, ManagedFields, Outcome, PatchRequest, Status, Time,
-    UpdateRequest,
+    Entry, ManagedFields, RequestKind, RequestOptions, Status, Time, manager_name,
 };
-use fieldmanager_openapi::Types;
-use fieldmanager_patch::{PatchSchema, PatchType};
-use fieldmanager_schema::Type;
-use fieldmanager_structural::{FieldPath, GroupVersionKind, Structural, validate_managed_fields};
+use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::{Str, Value};
 
-use crate::args::{RequestArgs, WriteArgs};
-use crate::custom::Reset;
+use crate::alone::{self, Alone};
+use crate::answer::{Asked, NO_UID, Verb, answer, stored, unstored};
+use crate::args::RequestArgs;
 use crate::error::Failure;
-use crate::files::Files;
-use crate::plain;
-use crate::types::{self, Source};
+use crate::files;
+use crate::types::Source;
 
-/// The time of a request without a time: the latest possible second, so that no entry is later.
-const NOT_NOTED: i64 = 253_402_207_200;
+/// The time of a request without a time: the latest of all, so that no entry is later.
+const LATEST: &str = "9999-12-31T23:59:59Z";
 
-/// Serves requests for one kind.
-pub(crate) struct Server {
-    manager: FieldManager,
-    /// Whether the objects have no `apiVersion`.
-    plain: bool,
-    reset: Reset,
-    structural: Option<Structural>,
-}
+/// The end of a generated name.
+const NAME_SUFFIX: &str = "xxxxx";
 
-/// The time of a request, and whether entries record it.
-#[derive(Clone, Copy)]
-struct Clock {
-    time: Time,
-    noted: bool,
-}
-
-impl Clock {
-    fn new(noted: Option<Time>) -> Result<Self, Failure> {
-        match noted {
-            Some(time) => Ok(Clock { time, noted: true }),
-            None => Time::from_unix_seconds(NOT_NOTED)
-                .map(|time| Clock { time, noted: false })
-                .map_err(|error| Failure::Other(error.to_string())),
-        }
-    }
-}
-
-/// The objects and the manager of a request.
+/// A request to write an object.
 pub(crate) struct Request<'a> {
-    pub(crate) live: &'a Value,
-    pub(crate) given: &'a Value,
-    pub(crate) manager: &'a str,
-    clock: Clock,
-}
-
-impl<'a> Request<'a> {
-    pub(crate) fn new(
-        live: &'a Value,
-        given: &'a Value,
-        manager: &'a str,
-        time: Option<Time>,
-    ) -> Result<Self, Failure> {
-        Ok(Request { live, given, manager, clock: Clock::new(time)? })
-    }
-}
-
-/// The object whose kind a [`Server`] serves, and the options of its field manager.
-pub(crate) struct Target<'a> {
+    pub(crate) verb: Verb,
+    pub(crate) args: &'a RequestArgs,
+    pub(crate) user_agent: &'a str,
+    pub(crate) unions: bool,
     /// The name of the type; by default the object determines it.
     pub(crate) type_name: Option<&'a str>,
-    pub(crate) subresource: &'a str,
-    pub(crate) unions: bool,
-    pub(crate) object: &'a Value,
+    /// The live object; null if there is none.
+    pub(crate) live: Value,
+    pub(crate) live_file: Option<&'a Path>,
+    /// The configuration, the new object, or the patch.
+    pub(crate) given: Value,
     pub(crate) file: &'a Path,
 }
 
+impl<'a> Request<'a> {
+    /// The object that has the kind: a patch may have none.
+    pub(crate) fn object(&self) -> &Value {
+        if self.is_patch() { &self.live } else { &self.given }
+    }
+
+    /// The name of the manager.
+    pub(crate) fn manager(&self) -> String {
+        manager_name(&self.args.manager, self.user_agent)
+    }
+
+    /// The parameters of the request.
+    pub(crate) fn options(&self, force: bool) -> RequestOptions {
+        let force = (self.verb == Verb::Apply).then_some(force);
+        RequestOptions::default().field_manager(&*self.args.manager).force(force)
+    }
+
+    /// Checks the parameters as an API server does.
+    pub(crate) fn check_options(&self) -> Result<(), Failure> {
+        let kind = match self.verb {
+            Verb::Apply => RequestKind::Apply,
+            Verb::Update => RequestKind::Update,
+            Verb::Patch(_) => RequestKind::Patch,
+        };
+        self.options(false).validate(kind).map_err(|invalid| match self.args.wants_status() {
+            true => Failure::Status(Box::new(invalid.status())),
+            false if self.args.manager.is_empty() => Failure::Usage(format!("{invalid} (--manager NAME)")),
+            false => Failure::Usage(invalid.to_string()),
+        })
+    }
+
+    fn is_patch(&self) -> bool {
+        matches!(self.verb, Verb::Patch(_))
+    }
+
+    fn now(&self) -> Result<Time, Failure> {
+        let latest =
+            || LATEST.parse().map_err(|error: fieldmanager_managedfields::TimeError| error.to_string());
+        self.args.time.map_or_else(latest, Ok).map_err(Failure::Other)
+    }
+}
+
+/// A new object, and the warnings of the request that made it.
+pub(crate) struct Written {
+    pub(crate) object: Value,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// What answers the requests to one kind.
+pub(crate) enum Server {
+    /// A built-in kind or a custom resource.
+    Handlers(Resource),
+    /// A type.
+    Alone(Alone),
+}
+
 impl Server {
-    /// Creates a server for the kind of the given object.
-    pub(crate) fn new(args: &WriteArgs, given: &Value, live: &Value, files: Files) -> Result<Self, Failure> {
-        let target = Target {
-            type_name: args.of.type_name.as_deref(),
-            subresource: &args.request.subresource,
-            unions: args.unions,
-            object: given,
-            file: &args.file,
-        };
-        Self::with(&types::load(args.of.schema.as_deref(), files)?, &target, live)
+    /// The server of the kind of a request.
+    pub(crate) fn new(source: &Source, request: &Request<'_>) -> Result<Self, Failure> {
+        let live_file = request.live_file.filter(|_| request.is_patch());
+        let ty = source.of(request.type_name, request.object(), live_file.unwrap_or(request.file))?;
+        let RequestArgs { no_validation, no_defaults, .. } = *request.args;
+        if request.type_name.is_none()
+            && !(no_validation && no_defaults)
+            && let Some(resource) = source.resource(&kind_of(request.object()), !no_defaults)?
+        {
+            let resource = resource.server_answers(true).unions(request.unions).validation(!no_validation);
+            return Ok(Server::Handlers(resource));
+        }
+        Alone::new(source, &ty, request).map(Server::Alone)
     }
 
-    /// Creates a server from loaded types.
-    pub(crate) fn with(source: &Source, target: &Target<'_>, live: &Value) -> Result<Self, Failure> {
-        let given = target.object;
-        let ty = source.of(target.type_name, given, target.file)?;
-        let plain = plain::is_plain(given);
-        let kind = kind_of(&if plain { plain::versioned(given) } else { given.clone() });
-        let types = match plain {
-            true => plain::types(&ty, &kind)?,
-            false => types_for(source, target, &ty, &kind, live),
-        };
-        let mut builder = FieldManager::builder(kind.clone())
-            .types(types)
-            .subresource(target.subresource)
-            .unions(target.unions);
-        let mut server_reset = Reset::Nothing;
-        let mut structural = None;
-        if let Some(resource) = source.custom_resource(&kind)? {
-            let fault = |error: fieldmanager_structural::crd::CrdError| Failure::input(source.name(), error);
-            for (version, set) in resource.reset_fields(&kind.version, target.subresource).map_err(fault)? {
-                builder = builder.reset_fields(version, set);
+    /// Carries out a request.
+    pub(crate) fn write(&self, request: &Request<'_>, force: bool) -> Result<Written, Failure> {
+        let now = request.now()?;
+        let (object, warnings) = match self {
+            Server::Alone(alone) => (alone.write(request, force, now)?, Vec::new()),
+            Server::Handlers(resource) => {
+                let subresource = Subresource::of(&request.args.subresource).ok_or_else(|| {
+                    let known = "expected status, scale or ephemeralcontainers";
+                    Failure::Usage(format!("--subresource {}: {known}", request.args.subresource))
+                })?;
+                let asked = Asked {
+                    verb: request.verb,
+                    subresource,
+                    live: &stored(resource, &request.live),
+                    given: &request.given,
+                    options: request.options(force),
+                    user_agent: request.user_agent,
+                    now,
+                    uid: NO_UID,
+                    name_suffix: NAME_SUFFIX,
+                };
+                let outcome = answer(resource, &asked).map_err(|refused| refusal(refused, request))?;
+                (unstored(&request.live, &outcome.object), outcome.warnings)
             }
-            server_reset = Reset::of(resource.version(&kind.version).map_err(fault)?, target.subresource);
-            structural = resource.structural(&kind.version).map_err(fault)?;
-        }
-        if let Some(schema) = structural.clone() {
-            // Defaulting fails only on objects that nest too deeply. The next step refuses such an object.
-            builder = builder
-                .defaulter(move |object| schema.default_object(object).unwrap_or_else(|_| object.clone()));
-        }
-        let manager = builder.build().map_err(|error| Failure::input(source.name(), error))?;
-        Ok(Server { manager, plain, reset: server_reset, structural })
+        };
+        let object = if request.args.time.is_some() { object } else { untimed(&request.live, &object, now) };
+        Ok(Written { object, warnings })
     }
 
-    pub(crate) fn apply(&self, request: &Request<'_>, force: bool) -> Result<Value, Error> {
-        let (live, config) = (self.live(request), self.given(request));
-        let outcome = self.manager.apply(
-            ApplyRequest::new(&live, &config).manager(request.manager).force_if(force).at(request.clock.time),
-        )?;
-        Ok(self.after(request, &outcome))
-    }
-
-    pub(crate) fn update(&self, request: &Request<'_>) -> Result<Value, Error> {
-        let (live, new) = (self.live(request), self.with_defaults(&self.given(request)));
-        let outcome = self
-            .manager
-            .update(UpdateRequest::new(&live, &new).manager(request.manager).at(request.clock.time))?;
-        Ok(self.after(request, &outcome))
-    }
-
-    /// Applies a patch. `given` is the patch.
-    pub(crate) fn patch(
-        &self,
-        request: &Request<'_>,
-        how: PatchType,
-        schema: Option<PatchSchema<'_>>,
-    ) -> Result<Value, Error> {
-        let live = self.live(request);
-        let (patch, time) = (request.given, request.clock.time);
-        let outcome = self
-            .manager
-            .patch(PatchRequest::new(&live, patch, how).schema(schema).manager(request.manager).at(time))?;
-        Ok(self.after(request, &outcome))
-    }
-
-    pub(crate) fn dry_run_apply(&self, request: &Request<'_>) -> Result<DryRun, Error> {
-        let (live, config) = (self.live(request), self.given(request));
-        let run = self.manager.dry_run_apply(
-            ApplyRequest::new(&live, &config).manager(request.manager).at(request.clock.time),
-        )?;
-        Ok(self.without_reset(run))
-    }
-
-    pub(crate) fn dry_run_update(&self, request: &Request<'_>) -> Result<DryRun, Error> {
-        let (live, new) = (self.live(request), self.with_defaults(&self.given(request)));
-        let run = self.manager.dry_run_update(
-            UpdateRequest::new(&live, &new).manager(request.manager).at(request.clock.time),
-        )?;
-        Ok(self.without_reset(run))
-    }
-
-    pub(crate) fn dry_run_patch(
-        &self,
-        request: &Request<'_>,
-        how: PatchType,
-        schema: Option<PatchSchema<'_>>,
-    ) -> Result<DryRun, Error> {
-        let live = self.live(request);
-        let (patch, time) = (request.given, request.clock.time);
-        let run = self.manager.dry_run_patch(
-            PatchRequest::new(&live, patch, how).schema(schema).manager(request.manager).at(time),
-        )?;
-        Ok(self.without_reset(run))
-    }
-
-    /// Sets the defaults of a custom resource, as an API server does when it decodes the object.
-    fn with_defaults(&self, object: &Value) -> Value {
-        let defaults = self.structural.as_ref().and_then(|schema| schema.default_object(object).ok());
-        defaults.unwrap_or_else(|| object.clone())
-    }
-
-    fn live(&self, request: &Request<'_>) -> Value {
-        if self.plain { plain::versioned(request.live) } else { request.live.clone() }
-    }
-
-    fn given(&self, request: &Request<'_>) -> Value {
-        if self.plain { plain::versioned(request.given) } else { request.given.clone() }
-    }
-
-    fn after(&self, request: &Request<'_>, outcome: &Outcome) -> Value {
-        let mut object = self.reset.object(request.live, &outcome.object);
-        if self.plain {
-            object = plain::unversioned(&object);
-        }
-        if request.clock.noted {
-            return object;
-        }
-        // Entries that cannot be decoded have already failed the request.
-        let before = ManagedFields::decode_lossy(entries_of(request.live)).managed;
-        let mut managed = ManagedFields::new();
-        for mut entry in outcome.managed.entries() {
-            if entry.time == Some(request.clock.time) {
-                entry.time = time_of(&before, &entry);
+    /// What a new object changes.
+    pub(crate) fn difference(&self, request: &Request<'_>, new: &Value) -> Result<Difference, Failure> {
+        let found = match self {
+            Server::Handlers(resource) => {
+                let live = unstored(&request.live, &stored(resource, &request.live));
+                resource.difference(&live, new)
             }
-            managed.add(entry);
-        }
-        managed.set_in(&object)
+            Server::Alone(alone) => alone.difference(&request.live, new),
+        };
+        let file = files::name(request.file);
+        let live = request.live_file.map_or_else(|| "live object".to_owned(), files::name);
+        found.map_err(|error| alone::with_files(error, &request.args.manager, file, live))
     }
+}
 
-    fn without_reset(&self, mut run: DryRun) -> DryRun {
-        run.changes.retain(|change| !self.reset.resets(&change.path));
-        run
+/// Converts the answer to a refused request. The objects cause a conflict or an invalid object, the given file all others.
+fn refusal(refused: Refused, request: &Request<'_>) -> Failure {
+    let Refused { status, conflicts, .. } = refused;
+    let (is_refused, wants_status) = (matches!(status.code, 409 | 422), request.args.wants_status());
+    match conflicts {
+        Some(conflicts) if !wants_status => {
+            Failure::Conflicts { conflicts, manager: request.args.manager.clone() }
+        }
+        _ if is_refused => Failure::refused(status, wants_status),
+        _ if wants_status => Failure::Status(status),
+        _ => Failure::input(files::name(request.file), strip_hint(&status.message)),
     }
+}
+
+/// A message with the remedy for a configuration that has managed fields.
+pub(crate) fn strip_hint(message: &str) -> String {
+    match message {
+        "metadata.managedFields must be nil" => {
+            format!("{message} in a configuration: `fieldmanager strip` removes it")
+        }
+        other => other.to_owned(),
+    }
+}
+
+/// The new object with the times of the live one in place of the time of the request.
+fn untimed(live: &Value, object: &Value, now: Time) -> Value {
+    let mut object = object.clone();
+    for (part, name) in [("metadata", "creationTimestamp"), ("status", "lastPhaseTransitionTime")] {
+        let Some(Value::Map(fields)) = object.get(part) else { continue };
+        if fields.get(name).and_then(Value::as_str) == Some(LATEST) {
+            let before = live.get(part).and_then(|part| part.get(name)).cloned();
+            object = with_field(&object, part, &fields.with_edits(vec![(name.into(), before)]).into());
+        }
+    }
+    // Entries that cannot be decoded have already failed the request.
+    let [before, after] =
+        [live, &object].map(|object| ManagedFields::decode_lossy(entries_of(object)).managed);
+    let mut managed = ManagedFields::new();
+    for mut entry in after.entries() {
+        if entry.time == Some(now) {
+            entry.time = time_of(&before, &entry);
+        }
+        managed.add(entry);
+    }
+    managed.set_in(&object)
+}
+
+fn with_field(object: &Value, name: &'static str, value: &Value) -> Value {
+    let fields = object.as_map().cloned().unwrap_or_default();
+    Value::Map(fields.with_edits(vec![(Str::from(name), Some(value.clone()))]))
 }
 
 fn time_of(managed: &ManagedFields, entry: &Entry) -> Option<Time> {
@@ -235,67 +216,25 @@ pub(crate) fn entries_of(object: &Value) -> Option<&Value> {
     object.get("metadata")?.get("managedFields")
 }
 
-fn kind_of(object: &Value) -> GroupVersionKind {
+pub(crate) fn kind_of(object: &Value) -> GroupVersionKind {
     let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
     GroupVersionKind::from_api_version_kind(text("apiVersion"), text("kind"))
 }
 
-/// The types that a field manager needs. If the object's kind does not determine its type, the object has the same type
-/// at every version of its entries.
-fn types_for(
-    source: &Source,
-    target: &Target<'_>,
-    ty: &Type,
-    kind: &GroupVersionKind,
-    live: &Value,
-) -> Types {
-    if target.type_name.is_none() && !kind.kind.is_empty() {
-        return source.types.clone();
+impl Failure {
+    /// An API server would refuse the object: a `Status` if JSON output was requested.
+    pub(crate) fn refused(status: Box<Status>, wants_status: bool) -> Self {
+        if wants_status { Failure::RefusedStatus(status) } else { Failure::Refused(status.message) }
     }
-    let entries = entries_of(live).and_then(Value::as_list);
-    let versions = entries.into_iter().flatten().filter_map(|entry| entry.get("apiVersion")?.as_str());
-    let mut kinds: Vec<(GroupVersionKind, Str)> = vec![(kind.clone(), ty.name().into())];
-    for version in versions {
-        kinds.push((GroupVersionKind::from_api_version_kind(version, &kind.kind), ty.name().into()));
-    }
-    Types::new(ty.schema().clone(), kinds)
 }
 
-/// Checks the managed fields of a new object as an API server does before it stores the object.
-pub(crate) fn check_managed_fields(object: &Value, args: &RequestArgs) -> Result<(), Failure> {
-    let path = FieldPath::root("metadata").child("managedFields");
-    let errors = validate_managed_fields(entries_of(object), &path);
-    if errors.is_empty() {
-        return Ok(());
-    }
-    let name = object.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Value::as_str);
-    let status = Status::invalid(&kind_of(object), name.unwrap_or_default(), &errors);
-    Err(match args.wants_status() {
-        true => Failure::RefusedStatus(Box::new(status)),
-        false => Failure::Refused(status.message),
-    })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The remedy for entries at a version with other fields.
-const CONVERSION: &str = ": only versions that differ in nothing but `apiVersion` can be converted, \
-    `fieldmanager migrate --drop NAME` removes entries at other versions";
-
-/// Converts an error and names the file that caused it: the given one or the live one.
-pub(crate) fn failure(error: Error, manager: &str, given: &Path, live: Option<&Path>) -> Failure {
-    let given = crate::files::name(given);
-    let live = live.map_or_else(|| "live object".to_owned(), crate::files::name);
-    match error {
-        Error::Conflicts(conflicts) => Failure::Conflicts { conflicts, manager: manager.to_owned() },
-        Error::Invalid { callers: true, source, .. } => Failure::Invalid { file: given, errors: source },
-        Error::Invalid { source, .. } => Failure::Invalid { file: live, errors: source },
-        Error::Entry(fault) => Failure::input(live, fault),
-        Error::ManagedFieldsInConfig => {
-            Failure::input(given, format!("{error} in a configuration: `fieldmanager strip` removes it"))
-        }
-        other => match other.kind() {
-            ErrorKind::Stored => Failure::input(live, other),
-            ErrorKind::Conversion => Failure::input(live, format!("{other}{CONVERSION}")),
-            _ => Failure::input(given, other),
-        },
+    #[test]
+    fn no_time_is_later_than_that_of_a_request_without_a_time() {
+        let latest: Time = LATEST.parse().unwrap_or_else(|error| panic!("{error}"));
+        assert!(Time::from_unix_seconds(latest.unix_seconds() + 1).is_err());
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use fieldmanager_handlers::Resource;
 use fieldmanager_openapi::internal::{SourceKind, sources};
 use fieldmanager_openapi::internal::{UnionForm, UnionOrigin};
 use fieldmanager_openapi::{GroupVersionKind, Importer, KindError, SourceError, Types, builtin};
@@ -121,10 +122,19 @@ impl Source {
         }
     }
 
-    /// Finds the definition of a kind, if the kind is a custom resource of the file.
-    pub(crate) fn custom_resource(&self, kind: &GroupVersionKind) -> Result<Option<CustomResource>, Failure> {
-        let found = definition(&self.documents, kind).map_err(|error| Failure::input(self.name(), error))?;
-        Ok(found.0)
+    /// The resource of a kind that is built in or that the file defines, with or without defaults.
+    pub(crate) fn resource(
+        &self,
+        kind: &GroupVersionKind,
+        defaults: bool,
+    ) -> Result<Option<Resource>, Failure> {
+        if self.file.is_none() {
+            return Ok(Resource::builtin_with(kind, defaults).ok());
+        }
+        let fault = |error: String| Failure::input(self.name(), error);
+        let (found, _) = definition(&self.documents, kind).map_err(fault)?;
+        let resource = found.map(|found| Resource::custom_with(&found, &kind.version, defaults));
+        resource.transpose().map_err(|error| fault(error.to_string()))
     }
 
     /// The strategies for strategic merge patches. Only OpenAPI documents and the bundled types have them.

@@ -36,6 +36,7 @@ fn dry_run_shows_fields_owners_and_conflicts() {
         prints(&more.line("update --manager x --live @/live.yaml -f @/new.yaml --dry-run")),
         "\
 fields
+  ~ .metadata.generation: 1 -> 2
   ~ .spec.replicas: 3 -> 4
 
 owners
@@ -72,8 +73,12 @@ fn update_takes_its_manager_from_the_user_agent() {
         let text = prints(&format!("update {file} {arguments}"));
         assert!(text.contains(&format!("    manager: {name}\n    operation: Update\n")), "{text}");
     }
-    let text = prints(&format!("update {file} --subresource scale --time 2026-01-31T12:00:00Z"));
-    assert!(text.contains("    subresource: scale\n    time: \"2026-01-31T12:00:00Z\"\n"), "{text}");
+    let live = prints(&format!("update {file}"));
+    let new = live.replace("status: {}", "status: {observedGeneration: 1}");
+    let folder = Folder::new(&[("live.yaml", &live), ("new.yaml", &new)]);
+    let status = "--subresource status --time 2026-01-31T12:00:00Z";
+    let text = prints(&folder.line(&format!("update --live @/live.yaml -f @/new.yaml {status}")));
+    assert!(text.contains("    subresource: status\n    time: \"2026-01-31T12:00:00Z\"\n"), "{text}");
 }
 
 #[test]
@@ -98,15 +103,17 @@ fn conflict_with_own_updates_suggests_upgrade_csa() {
     );
     // The suggested command resolves the conflict.
     let upgraded = prints(&folder.line("upgrade-csa --csa-manager shop --manager shop -f @/live.yaml"));
-    let run = run_with(&words("apply --manager shop -f examples/deployment/scale.yaml --live -"), &upgraded);
+    // The configuration lacks required fields, which the manager has applied and would remove.
+    let again = "apply --manager shop -f examples/deployment/scale.yaml --live - --no-validation";
+    let run = run_with(&words(again), &upgraded);
     assert_eq!((run.code, run.err.as_str()), (0, ""));
 }
 
 #[test]
 fn entry_times_change_only_with_a_request_time() {
     let folder = Folder::new(&[
-        ("one.yaml", "{apiVersion: v1, kind: ConfigMap, data: {a: '1'}}"),
-        ("two.yaml", "{apiVersion: v1, kind: ConfigMap, data: {a: '2'}}"),
+        ("one.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {a: '1'}}"),
+        ("two.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {a: '2'}}"),
     ]);
     let apply = |file: &str, more: &str, live: &str| {
         let run =
@@ -115,7 +122,11 @@ fn entry_times_change_only_with_a_request_time() {
         run.out
     };
     let noon = "time: \"2026-01-31T12:00:00Z\"";
-    let first = apply("one.yaml", "--time 2026-01-31T12:00:00Z", "{apiVersion: v1, kind: ConfigMap}");
+    let first = apply(
+        "one.yaml",
+        "--time 2026-01-31T12:00:00Z",
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}",
+    );
     assert!(first.contains(noon), "{first}");
     // Without a request time, the recorded time stays.
     let second = apply("two.yaml", "", &first);
@@ -169,7 +180,8 @@ fn custom_resources_have_defaults_and_a_status() {
 
 #[test]
 fn configuration_with_managed_fields_is_refused() {
-    let live = prints(&format!("apply {WEB}"));
+    let alone = "--no-defaults --no-validation";
+    let live = prints(&format!("apply {WEB} {alone}"));
     let folder = Folder::new(&[("read.yaml", &live)]);
     let (code, err) = fails(&folder.line("apply --manager shop -f @/read.yaml"));
     assert_eq!(code, 2);
@@ -179,6 +191,50 @@ fn configuration_with_managed_fields_is_refused() {
         )
     );
     let stripped = prints(&folder.line("strip -f @/read.yaml"));
-    let applied = run_with(&words("apply --manager shop -f -"), &stripped);
+    let applied = run_with(&words(&format!("apply --manager shop -f - {alone}")), &stripped);
     assert_eq!((applied.code, applied.out), (0, live));
+}
+
+#[test]
+fn built_in_objects_have_defaults_and_are_validated() {
+    let web = |more: &str| {
+        let container = format!("{{name: nginx{more}}}");
+        format!(
+            "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web}}, spec: {{selector: {{matchLabels: {{a: b}}}}, \
+             template: {{metadata: {{labels: {{a: b}}}}, spec: {{containers: [{container}]}}}}}}}}"
+        )
+    };
+    let folder = Folder::new(&[("good.yaml", &web(", image: 'nginx:1'")), ("bad.yaml", &web(""))]);
+    let invalid =
+        "Deployment.apps \"web\" is invalid: spec.template.spec.containers[0].image: Required value";
+    for (verb, status) in [("apply --manager ci", "422"), ("update", "422")] {
+        let good = prints(&folder.line(&format!("{verb} -f @/good.yaml")));
+        assert!(good.contains("\n  namespace: default\nspec:\n  progressDeadlineSeconds: 600\n"), "{good}");
+        assert!(!good.contains("uid") && !good.contains("creationTimestamp"), "{good}");
+        let (code, err) = fails(&folder.line(&format!("{verb} -f @/bad.yaml")));
+        assert_eq!((code, err), (1, format!("error: {invalid}\n")));
+        let (code, err) = fails(&folder.line(&format!("{verb} -f @/bad.yaml -o json")));
+        assert_eq!(code, 1);
+        assert!(err.contains(&format!("\"code\": {status}")), "{err}");
+        // Either step can be left out.
+        let invalid = prints(&folder.line(&format!("{verb} -f @/bad.yaml --no-validation")));
+        assert!(invalid.contains("progressDeadlineSeconds: 600") && !invalid.contains("image:"), "{invalid}");
+        let bare = prints(&folder.line(&format!("{verb} -f @/bad.yaml --no-validation --no-defaults")));
+        assert!(!bare.contains("progressDeadlineSeconds") && !bare.contains("generation"), "{bare}");
+        let (_, err) = fails(&folder.line(&format!("{verb} -f @/good.yaml --no-defaults")));
+        assert!(err.contains("spec.template.spec.restartPolicy: Required value"), "{err}");
+    }
+    // The time of a request is that of the creation.
+    let timed = prints(&folder.line("update -f @/good.yaml --time 2026-01-31T12:00:00Z"));
+    assert!(timed.contains("\n  creationTimestamp: \"2026-01-31T12:00:00Z\"\n"), "{timed}");
+}
+
+#[test]
+fn fields_that_a_built_in_kind_lacks_are_warnings_of_an_update() {
+    let object = "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, dat: {a: b}}";
+    let folder = Folder::new(&[("object.yaml", object)]);
+    let run = line(&folder.line("update -f @/object.yaml"));
+    assert_eq!(run.code, 0);
+    assert_eq!(folder.shortened(&run.err), "warning: @/object.yaml: unknown field \"dat\"\n");
+    assert!(!run.out.contains("\ndat:"), "{}", run.out);
 }

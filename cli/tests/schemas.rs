@@ -118,7 +118,7 @@ fn types_are_loaded_from_the_bundle_or_any_document() {
 fn built_in_kind_needs_no_schema() {
     let applied = run_with(
         &["apply", "--manager", "me", "-f", "-", "-o", "json"],
-        "{apiVersion: v1, kind: Service, metadata: {name: dns}, spec: {ports: [{port: 53}, {port: 53, protocol: UDP}]}}",
+        "{apiVersion: v1, kind: Service, metadata: {name: dns}, spec: {ports: [{name: a, port: 53}, {name: b, port: 53, protocol: UDP}]}}",
     );
     assert_eq!((applied.code, applied.err.as_str()), (0, ""));
     for key in [r#""k:{\"port\":53,\"protocol\":\"TCP\"}""#, r#""k:{\"port\":53,\"protocol\":\"UDP\"}""#] {

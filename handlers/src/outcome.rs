@@ -1,6 +1,7 @@
 //! The results of requests.
 
 use fieldmanager_managedfields::Status;
+use fieldmanager_merge::Conflicts;
 use fieldmanager_value::Value;
 
 use crate::metadata;
@@ -81,11 +82,20 @@ impl Outcome {
 
 /// A refused request.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Refused {
     /// The answer.
     pub status: Box<Status>,
     /// The texts of the `Warning` headers: those of the steps before the one that failed.
     pub warnings: Vec<String>,
+    /// The fields of other managers that an apply would change, with their values, if that is why it is refused.
+    pub conflicts: Option<Conflicts>,
+}
+
+impl From<Status> for Refused {
+    fn from(status: Status) -> Self {
+        Refused { status: Box::new(status), warnings: Vec::new(), conflicts: None }
+    }
 }
 
 impl std::fmt::Display for Refused {

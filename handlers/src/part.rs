@@ -67,4 +67,6 @@ pub(crate) struct Options {
     pub(crate) strict_cel: bool,
     /// Whether unions have no effect.
     pub(crate) ignores_unions: bool,
+    /// Whether objects are not validated.
+    pub(crate) skips_validation: bool,
 }

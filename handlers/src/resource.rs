@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use fieldmanager_fieldpath::ApiVersion;
-use fieldmanager_managedfields::{FieldManager, FieldManagerBuilder};
+use fieldmanager_managedfields::internal::Difference;
+use fieldmanager_managedfields::{Error, FieldManager, FieldManagerBuilder};
 use fieldmanager_openapi::Types;
 use fieldmanager_patch::PatchType;
 use fieldmanager_structural::GroupVersionKind;
@@ -71,8 +72,14 @@ impl Resource {
     /// assert!(Resource::builtin(&GroupVersionKind::from_api_version_kind("apps/v1", "Shop")).is_err());
     /// ```
     pub fn builtin(kind: &GroupVersionKind) -> Result<Self, ResourceError> {
+        Self::builtin_with(kind, true)
+    }
+
+    /// A kind that is built into Kubernetes, whose objects get defaults or do not.
+    #[doc(hidden)]
+    pub fn builtin_with(kind: &GroupVersionKind, defaults: bool) -> Result<Self, ResourceError> {
         let not_built_in = || ResourceError::NotBuiltIn { kind: kind.clone() };
-        let facts = Builtin::of(kind).ok_or_else(not_built_in)?;
+        let facts = Builtin::of(kind, defaults).ok_or_else(not_built_in)?;
         let types = fieldmanager_openapi::builtin::types();
         let part = |subresource: Subresource| {
             let mut manager = facts.field_manager(types.clone(), subresource);
@@ -125,11 +132,21 @@ impl Resource {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn custom(definition: &CustomResource, version: &str) -> Result<Self, ResourceError> {
+        Self::custom_with(definition, version, true)
+    }
+
+    /// A custom resource whose objects get defaults or do not.
+    #[doc(hidden)]
+    pub fn custom_with(
+        definition: &CustomResource,
+        version: &str,
+        defaults: bool,
+    ) -> Result<Self, ResourceError> {
         let failed =
             |error: String| ResourceError::Definition { kind: definition.kind(version), message: error };
         let declared = definition.version(version).map_err(|error| failed(error.to_string()))?;
         let types = Types::from_custom_resource(definition).map_err(|error| failed(error.to_string()))?;
-        let kind: Arc<Custom> = Arc::new(Custom::new(definition, version).map_err(failed)?);
+        let kind: Arc<Custom> = Arc::new(Custom::new(definition, version, defaults).map_err(failed)?);
         let gvk = definition.kind(version);
         let part = |subresource: Subresource| {
             let defaults = kind.clone();
@@ -243,6 +260,24 @@ impl Resource {
         self.inner.rule_faults.clone()
     }
 
+    /// Whether objects are validated. On by default.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn validation(mut self, on: bool) -> Self {
+        self.options.skips_validation = !on;
+        self
+    }
+
+    /// What a new object changes in the live one, and in the fields that each manager owns.
+    ///
+    /// # Errors
+    ///
+    /// Those of the field manager, for an object that does not fit its type.
+    #[doc(hidden)]
+    pub fn difference(&self, live: &Value, new: &Value) -> Result<Difference, Error> {
+        self.inner.object.manager.difference(live, new)
+    }
+
     /// The kind.
     pub fn kind(&self) -> &GroupVersionKind {
         &self.inner.object.gvk
@@ -342,7 +377,7 @@ impl Resource {
 /// The subresource `scale`, which is of the same kind for all resources.
 fn scale_part() -> Result<Part, ResourceError> {
     let gvk = GroupVersionKind::from_api_version_kind(API_VERSION, "Scale");
-    let facts = Builtin::of(&gvk).ok_or_else(|| ResourceError::NotBuiltIn { kind: gvk.clone() })?;
+    let facts = Builtin::of(&gvk, true).ok_or_else(|| ResourceError::NotBuiltIn { kind: gvk.clone() })?;
     let manager = facts.field_manager(fieldmanager_openapi::builtin::types(), Subresource::Scale);
     let patches = fieldmanager_patch::builtin::types().for_kind(API_VERSION, "Scale");
     Ok(Part { gvk, kind: Arc::new(facts), manager: built(manager)?, patches })
@@ -351,8 +386,8 @@ fn scale_part() -> Result<Part, ResourceError> {
 /// The decoding, defaults and validation of a built-in kind.
 fn of_builtin(builtin: &Builtin) -> Arc<dyn Kind> {
     match Definition::is_of(builtin.gvk()) {
-        true => Arc::new(Definition(builtin.clone())),
-        false => Arc::new(builtin.clone()),
+        true => Arc::new(Definition(*builtin)),
+        false => Arc::new(*builtin),
     }
 }
 

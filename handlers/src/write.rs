@@ -30,14 +30,14 @@ impl<'r> Write<'r> {
         resource: &'r Inner,
         options: Options,
         request: &'r Request<'r>,
-        steps: impl FnOnce(&mut Self) -> Result<Outcome, Status>,
+        steps: impl FnOnce(&mut Self) -> Result<Outcome, Refused>,
     ) -> Result<Outcome, Refused> {
         let deprecation = resource.object.kind.deprecation().map(str::to_owned);
         let Some(part) = resource.part(request.subresource) else {
             let kind = &resource.object.gvk;
             let target = Target { kind, plural: &resource.plural, name: request.name };
             let warnings = deprecation.into_iter().collect();
-            return Err(Refused { status: target.not_found().into(), warnings });
+            return Err(Refused { warnings, ..target.not_found().into() });
         };
         let manager = request.manager_name();
         let mut warnings = Warnings::default();
@@ -55,19 +55,20 @@ impl<'r> Write<'r> {
         };
         match steps(&mut write) {
             Ok(outcome) => Ok(Outcome { warnings: write.warnings.into_vec(), ..outcome }),
-            Err(status) => Err(Refused { status: status.into(), warnings: write.warnings.into_vec() }),
+            Err(refused) => Err(Refused { warnings: write.warnings.into_vec(), ..refused }),
         }
     }
 
     /// `POST`.
-    pub(crate) fn create(&mut self, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Status> {
+    pub(crate) fn create(&mut self, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Refused> {
         if self.request.subresource != Subresource::Object {
             return Err(Status::failure(
                 405,
                 "MethodNotAllowed",
                 "the server does not allow this method on the requested resource".to_owned(),
                 None,
-            ));
+            )
+            .into());
         }
         self.check_options(RequestKind::Create)?;
         let object = self.object_of(body)?;
@@ -82,7 +83,7 @@ impl<'r> Write<'r> {
             && metadata::text(&object, "resourceVersion").parse::<u64>().is_ok_and(|version| version > 0)
         {
             let message = "resourceVersion should not be set on objects to be created";
-            return Err(Status::failure(500, "", message.to_owned(), None));
+            return Err(Status::failure(500, "", message.to_owned(), None).into());
         }
         match live {
             Some(live) => {
@@ -90,14 +91,14 @@ impl<'r> Write<'r> {
                 if metadata::field(live, "deletionTimestamp").is_some() {
                     status.message = format!("object is being deleted: {}", status.message);
                 }
-                Err(status)
+                Err(status.into())
             }
             None => Ok(outcome),
         }
     }
 
     /// `PUT`.
-    pub(crate) fn update(&mut self, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Status> {
+    pub(crate) fn update(&mut self, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Refused> {
         self.check_has_name()?;
         self.check_options(RequestKind::Update)?;
         let object = self.object_of(body)?;
@@ -110,7 +111,7 @@ impl<'r> Write<'r> {
     }
 
     /// `PATCH`.
-    pub(crate) fn patch(&mut self, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Status> {
+    pub(crate) fn patch(&mut self, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Refused> {
         let patch_type = self.patch_type()?;
         self.check_has_name()?;
         let is_apply = patch_type == PatchType::Apply;
@@ -121,16 +122,16 @@ impl<'r> Write<'r> {
         let patch = Patch::read(patch_type, body)?;
         self.write(live, "", false, |write, live| {
             if live.is_null() {
-                return Err(write.target(write.request.name).not_found());
+                return Err(write.target(write.request.name).not_found().into());
             }
             let object = patch.applied(write, live)?;
             let object = write.tracked(live, &object);
-            write.checked_patch(live, object)
+            Ok(write.checked_patch(live, object)?)
         })
     }
 
     /// `PATCH` with `application/apply-patch+yaml`.
-    fn apply(&mut self, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Status> {
+    fn apply(&mut self, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Refused> {
         let Body { value: config, duplicates, .. } = body::read_yaml(body)
             .map_err(|error| Status::bad_request(format!("error encoding patch: {error}")))?;
         // An empty document is an object without a kind.
@@ -142,7 +143,8 @@ impl<'r> Write<'r> {
                 return Err(Status::bad_request(format!(
                     "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal \
                      {found} into Go value of type map[string]interface {{}}"
-                )));
+                ))
+                .into());
             }
             let request = ApplyRequest::new(live, &config)
                 .manager(&write.request.options.field_manager)
@@ -150,7 +152,7 @@ impl<'r> Write<'r> {
                 .at(write.request.now);
             let applied = write.part.manager.apply(request).map_err(|error| write.apply_refused(&error))?;
             if let Some(fault) = write.part.kind.malformed(&config) {
-                return Err(write.unconvertible(&config, &fault));
+                return Err(write.unconvertible(&config, &fault).into());
             }
             write.sees_empty = write.part.kind.sees_empty(&config);
             write.status = write.part.kind.stored_status(&applied.object, &[live, &config]);
@@ -161,7 +163,7 @@ impl<'r> Write<'r> {
                     body::yaml_faults(faults)
                 ))
             })?;
-            write.checked_patch(live, applied.object)
+            Ok(write.checked_patch(live, applied.object)?)
         })
     }
 
@@ -172,7 +174,7 @@ impl<'r> Write<'r> {
     }
 
     /// The answer to an apply that the field manager refuses.
-    fn apply_refused(&self, error: &fieldmanager_managedfields::Error) -> Status {
+    fn apply_refused(&self, error: &fieldmanager_managedfields::Error) -> Refused {
         let status = error.status();
         use fieldmanager_managedfields::Error;
         let is_unexpected = match error {
@@ -183,10 +185,11 @@ impl<'r> Write<'r> {
             | Error::NotAnObject { .. } => true,
             _ => status.code == 500,
         };
-        match self.options.server_answers && is_unexpected {
+        let status = match self.options.server_answers && is_unexpected {
             true => Status::failure(500, "", status.message, None),
             false => status,
-        }
+        };
+        Refused { conflicts: error.conflicts().cloned(), ..status.into() }
     }
 
     /// The answer to an apply of malformed values.
@@ -223,21 +226,21 @@ impl<'r> Write<'r> {
         live: Option<&Value>,
         uid: &str,
         create: bool,
-        edit: impl FnOnce(&mut Self, &Value) -> Result<Value, Status>,
-    ) -> Result<Outcome, Status> {
+        edit: impl FnOnce(&mut Self, &Value) -> Result<Value, Refused>,
+    ) -> Result<Outcome, Refused> {
         let Some(stored) = live else {
             if !create {
                 // The edit runs first if an update might create the object.
                 if self.part.kind.allows_create_on_update() {
                     edit(self, &NO_OBJECT)?;
                 }
-                return Err(self.target(self.request.name).not_found());
+                return Err(self.target(self.request.name).not_found().into());
             }
             check_uid(self.target(self.request.name), uid, "")?;
             let object = edit(self, &NO_OBJECT)?;
             check_version(metadata::text(&object, "resourceVersion"))?;
             let object = metadata::without_duplicate_owners(&object, &mut self.warnings, true);
-            return self.stored_new(&metadata::without_system_fields(&object));
+            return Ok(self.stored_new(&metadata::without_system_fields(&object))?);
         };
         let live = self.resource.object.kind.read(stored);
         check_uid(self.target(self.request.name), uid, metadata::text(&live, "uid"))?;
@@ -248,7 +251,7 @@ impl<'r> Write<'r> {
                 metadata::without_duplicate_owners(&object, &mut self.warnings, true)
             }
         };
-        self.stored_update(stored, &live, &object)
+        Ok(self.stored_update(stored, &live, &object)?)
     }
 
     /// The object whose `Scale` was edited.
@@ -256,8 +259,8 @@ impl<'r> Write<'r> {
         &mut self,
         live: &Value,
         fields: &ScaleFields,
-        edit: impl FnOnce(&mut Self, &Value) -> Result<Value, Status>,
-    ) -> Result<Value, Status> {
+        edit: impl FnOnce(&mut Self, &Value) -> Result<Value, Refused>,
+    ) -> Result<Value, Refused> {
         let handler = fields.handler(self.resource.object.manager.version());
         let managed = ManagedFields::of_object(live).unwrap_or_default();
         let mut before = handler.to_subresource(&managed).set_in(&fields.read(live));
@@ -268,7 +271,7 @@ impl<'r> Write<'r> {
         let after = metadata::without_duplicate_owners(&after, &mut self.warnings, true);
         if scale::lacks_replicas(&after) {
             let path = status::quoted(&fields.replicas_path());
-            return Err(Status::bad_request(format!("the spec replicas field {path} cannot be empty")));
+            return Err(Status::bad_request(format!("the spec replicas field {path} cannot be empty")).into());
         }
         // The storage of a built-in `Scale` names the subresource.
         let subresource = if self.resource.object.kind.is_builtin() { "/scale" } else { "" };
@@ -283,7 +286,7 @@ impl<'r> Write<'r> {
             false => Vec::new(),
         };
         if !errors.is_empty() {
-            return Err(self.target(self.request.name).invalid_kind(&self.part.gvk, &errors));
+            return Err(self.target(self.request.name).invalid_kind(&self.part.gvk, &errors).into());
         }
         let object = fields.write(live, &after);
         let object = match metadata::field(&after, "resourceVersion").cloned() {
@@ -426,7 +429,7 @@ impl<'r> Write<'r> {
                 false => self.warnings.add(fault.to_string()),
             }
         }
-        if errors.is_empty() {
+        if errors.is_empty() || self.options.skips_validation {
             return Ok(());
         }
         let target = self.target(metadata::text(object, "name"));

@@ -14,7 +14,7 @@ mod conflict;
 mod convert;
 mod csa;
 mod depth;
-mod dry_run;
+mod difference;
 mod entry;
 mod error;
 mod extract;
@@ -73,7 +73,7 @@ pub use fieldmanager_merge::ConvertError;
 pub mod internal {
     pub use crate::cap::ANCIENT_CHANGES;
     pub use crate::csa::find_owners;
-    pub use crate::dry_run::{Change, DryRun, OwnershipChange};
+    pub use crate::difference::{Change, Difference, OwnershipChange};
     pub use crate::last_applied::LAST_APPLIED;
     pub use crate::lint::{Finding, LintOptions, LintReport, ManagerSize, Severity, lint};
     pub use crate::managed_fields::Decoded;

@@ -8,11 +8,10 @@ use crate::time::Time;
 /// The live object of a request that creates one.
 static NO_OBJECT: Value = Value::Null;
 
-/// A request to apply a configuration to a live object, for [`FieldManager::apply`](crate::FieldManager::apply) and
-/// [`dry_run_apply`](crate::FieldManager::dry_run_apply).
+/// A request to apply a configuration to a live object, for [`FieldManager::apply`](crate::FieldManager::apply).
 ///
 /// [`manager`](Self::manager) and [`force`](Self::force) have the meanings and defaults of `field_manager` and `force`
-/// in `PatchParams` of the crate `kube`. A dry run is another method with the same request.
+/// in `PatchParams` of the crate `kube`.
 ///
 /// ```
 /// use fieldmanager_managedfields::{ApplyRequest, FieldManager, Time};
@@ -101,9 +100,8 @@ impl<T, C> Clone for ApplyRequest<'_, T, C> {
 
 impl<T, C> Copy for ApplyRequest<'_, T, C> {}
 
-/// A request to replace a live object by a new one, for [`FieldManager::update`](crate::FieldManager::update),
-/// [`update_no_errors`](crate::FieldManager::update_no_errors) and
-/// [`dry_run_update`](crate::FieldManager::dry_run_update).
+/// A request to replace a live object by a new one, for [`FieldManager::update`](crate::FieldManager::update) and
+/// [`update_no_errors`](crate::FieldManager::update_no_errors).
 ///
 /// ```
 /// use fieldmanager_managedfields::{FieldManager, UpdateRequest};
@@ -173,8 +171,7 @@ impl<T> Clone for UpdateRequest<'_, T> {
 
 impl<T> Copy for UpdateRequest<'_, T> {}
 
-/// A request to patch a live object, for [`FieldManager::patch`](crate::FieldManager::patch) and
-/// [`dry_run_patch`](crate::FieldManager::dry_run_patch).
+/// A request to patch a live object, for [`FieldManager::patch`](crate::FieldManager::patch).
 ///
 /// ```
 /// use fieldmanager_managedfields::{FieldManager, PatchRequest};

@@ -4,7 +4,7 @@ mod chain;
 mod chain_deviations;
 mod csa;
 mod depth;
-mod dry_run;
+mod difference;
 mod extract;
 mod interner;
 mod limits;

@@ -45,21 +45,15 @@ fn objects_are_applied_and_updated_on_a_small_stack() {
                 .conflicts()
                 .is_some()
         );
-        assert_eq!(
-            manager
-                .dry_run_apply(ApplyRequest::new(&live, &second).manager("ops").at(noon()))
-                .unwrap()
-                .changes
-                .len(),
-            1
-        );
-        let live = manager
+        let forced = manager
             .apply(ApplyRequest::new(&live, &second).manager("ops").force().at(noon()))
             .unwrap()
             .object;
+        assert_eq!(manager.difference(&live, &forced).unwrap().changes.len(), 1);
+        let live = forced;
         let live =
             manager.update(UpdateRequest::new(&live, &first).manager("edit").at(noon())).unwrap().object;
-        manager.dry_run_update(UpdateRequest::new(&live, &second).manager("edit").at(noon())).unwrap();
+        manager.update(UpdateRequest::new(&live, &second).manager("edit").at(noon())).unwrap();
         manager.update(UpdateRequest::new(&first, &second).manager("edit").at(noon())).unwrap();
         manager.apply(ApplyRequest::new(&first, &second).manager("kubectl").force().at(noon())).unwrap();
         for form in [ExtractForm::Reapply, ExtractForm::AsGo] {
@@ -113,7 +107,7 @@ fn objects_are_applied_and_updated_on_a_small_stack() {
         let _ = ignore_timestamp_only_changes(&live, &live.clone());
         let patch = json_merge::create(&live, &second).unwrap();
         manager
-            .dry_run_patch(
+            .patch(
                 PatchRequest::new(&live, &patch, PatchType::Merge).schema(schema).manager("edit").at(noon()),
             )
             .unwrap();
@@ -141,10 +135,8 @@ fn objects_beyond_the_limit_are_refused_on_a_small_stack() {
             assert!(manager.apply(ApplyRequest::new(&deep, &small).manager("ci").at(noon())).is_err());
             assert!(manager.update(UpdateRequest::new(&null, &deep).manager("ci").at(noon())).is_err());
             assert!(manager.update(UpdateRequest::new(&small, &deep).manager("ci").at(noon())).is_err());
-            assert!(manager.dry_run_apply(ApplyRequest::new(&null, &deep).manager("ci").at(noon())).is_err());
-            assert!(
-                manager.dry_run_update(UpdateRequest::new(&null, &deep).manager("ci").at(noon())).is_err()
-            );
+            assert!(manager.apply(ApplyRequest::new(&null, &deep).manager("ci").force().at(noon())).is_err());
+            manager.difference(&null, &deep).ok();
             manager.extract(&deep, "ci", ExtractForm::Reapply).ok();
             extract(ExtractRequest::new(&deep, &Schema::deduced(), "ci").form(ExtractForm::AsGo)).ok();
             let upgrade = CsaUpgrade::new(["edit"], "ci");

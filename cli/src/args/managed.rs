@@ -19,12 +19,20 @@ pub(crate) struct RequestArgs {
         hide_default_value = true
     )]
     pub(crate) manager: String,
-    /// The subresource of the request, such as status
+    /// The subresource of the request: status, scale or ephemeralcontainers
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub(crate) subresource: String,
-    /// The time of the request, such as 2026-01-31T12:00:00Z; by default the times of entries do not change
+    /// The time of the request, such as 2026-01-31T12:00:00Z; by default no time is recorded, and the times of entries do
+    /// not change
     #[arg(long, value_name = "TIME")]
     pub(crate) time: Option<Time>,
+    /// Do not validate the new object of a built-in kind or a CustomResourceDefinition
+    #[arg(long)]
+    pub(crate) no_validation: bool,
+    /// Do not fill in the defaults of a built-in kind or a CustomResourceDefinition. With --no-validation, the field
+    /// manager alone makes the new object
+    #[arg(long)]
+    pub(crate) no_defaults: bool,
     /// Show the changes of fields and managers instead of the new object
     #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "server")]
     pub(crate) dry_run: Option<DryRun>,

@@ -11,7 +11,7 @@ use fieldmanager_value::{List, Value};
 use crate::args::{CsaArgs, ExtractArgs, Format, MigrateArgs, OperationName, StripArgs};
 use crate::error::Failure;
 use crate::files::{self, Files};
-use crate::{output, requests, text, types};
+use crate::{alone, output, requests, text, types};
 
 fn print(object: &Value, format: Format) -> Result<ExitCode, Failure> {
     output::print(object, format)?;
@@ -23,8 +23,10 @@ pub(crate) fn extract(args: &ExtractArgs, files: Files) -> Result<ExitCode, Fail
     let ty = types::of(&args.of, &object, &args.file, files)?;
     let form = if args.as_go { ExtractForm::AsGo } else { ExtractForm::Reapply };
     let request = ExtractRequest::new(&object, &ty, &args.manager).subresource(&args.subresource).form(form);
-    let found = extract_from(request)
-        .map_err(|error| requests::failure(error, &args.manager, &args.file, Some(&args.file)))?;
+    let found = extract_from(request).map_err(|error| {
+        let file = files::name(&args.file);
+        alone::with_files(error, &args.manager, file.clone(), file)
+    })?;
     let Some(config) = found else {
         return Err(Failure::input(files::name(&args.file), nothing_applied(&object, args)));
     };

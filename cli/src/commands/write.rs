@@ -1,97 +1,119 @@
-//! `apply` and `update`: change an object and the owners of its fields.
+//! `apply`, `update` and `patch`: change an object and the owners of its fields.
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use fieldmanager_managedfields::{Error, RequestKind, RequestOptions, manager_name};
+use fieldmanager_patch::PatchType;
 use fieldmanager_value::Value;
 
-use crate::args::{ApplyArgs, Format, UpdateArgs, WriteArgs};
+use crate::answer::Verb;
+use crate::args::{ApplyArgs, PatchArgs, UpdateArgs, WriteArgs};
+use crate::commands::patch::{no_strategies, or_default};
 use crate::error::Failure;
 use crate::files::{self, Files};
-use crate::requests::{Request, Server, check_managed_fields, failure};
+use crate::requests::{Request, Server};
+use crate::types::{self, Source};
 use crate::{conflict, difference, output};
 
-/// Reads the given object and the live object.
-fn read(args: &WriteArgs, files: Files) -> Result<(Value, Value), Failure> {
-    let given = files.object(&args.file)?;
-    let file = files::name(&args.file);
-    let live = match &args.live {
-        Some(path) => files.value(path)?,
-        None => Value::Null,
-    };
-    let live_file = args.live.as_deref().map(files::name).unwrap_or_default();
-    if !matches!(live, Value::Map(_) | Value::Null) {
-        let message = format!("expected an object, got {}", live.kind());
-        return Err(Failure::input(live_file, message));
-    }
-    let version = |object: &Value| object.get("apiVersion").and_then(Value::as_str).map(str::to_owned);
-    if let (Some(live_version), Some(version)) = (version(&live), version(&given))
-        && live_version != version
-    {
-        let message = format!("apiVersion is `{live_version}`, expected `{version}` as in {file}");
-        return Err(Failure::input(live_file, message));
-    }
-    Ok((given, live))
-}
-
-/// Checks the request parameters as an API server does.
-fn check(kind: RequestKind, args: &WriteArgs, force: Option<bool>) -> Result<(), Failure> {
-    let options = RequestOptions::default().field_manager(&*args.request.manager).force(force);
-    options.validate(kind).map_err(|invalid| match args.request.output {
-        Some(Format::Json) => Failure::Status(Box::new(invalid.status())),
-        _ if args.request.manager.is_empty() => Failure::Usage(format!("{invalid} (--manager NAME)")),
-        _ => Failure::Usage(invalid.to_string()),
-    })
-}
-
-/// Converts an error to a failure: a Status if JSON output was requested.
-fn refused(error: Error, args: &WriteArgs) -> Failure {
-    match args.request.wants_status() {
-        true => Failure::Status(Box::new(error.status())),
-        false => failure(error, &args.request.manager, &args.file, args.live.as_deref()),
-    }
-}
-
-fn print(object: &Value, args: &WriteArgs) -> Result<ExitCode, Failure> {
-    check_managed_fields(object, &args.request)?;
-    output::print(object, args.request.output.unwrap_or_default())?;
-    Ok(ExitCode::SUCCESS)
-}
-
 pub(crate) fn apply(args: &ApplyArgs, files: Files) -> Result<ExitCode, Failure> {
-    let write = &args.write;
-    check(RequestKind::Apply, write, Some(args.force))?;
-    let (given, live) = read(write, files)?;
-    let server = Server::new(write, &given, &live, files)?;
-    let request = Request::new(&live, &given, &write.request.manager, write.request.time)?;
-    if write.request.wants_difference() {
-        let run = server.dry_run_apply(&request).map_err(|error| refused(error, write))?;
-        check_managed_fields(&run.outcome.object, &write.request)?;
-        difference::print(&run)?;
-        return match &run.conflicts {
-            Some(conflicts) if !args.force => {
-                conflict::print(conflicts)?;
-                Ok(ExitCode::from(1))
-            }
-            _ => Ok(ExitCode::SUCCESS),
-        };
-    }
-    let force = args.force;
-    print(&server.apply(&request, force).map_err(|error| refused(error, write))?, write)
+    write(Verb::Apply, &args.write, "", args.force, files)
 }
 
 pub(crate) fn update(args: &UpdateArgs, files: Files) -> Result<ExitCode, Failure> {
-    let write = &args.write;
-    check(RequestKind::Update, write, None)?;
-    let (given, live) = read(write, files)?;
-    let server = Server::new(write, &given, &live, files)?;
-    let name = manager_name(&write.request.manager, &args.user_agent);
-    let request = Request::new(&live, &given, &name, write.request.time)?;
-    if write.request.wants_difference() {
-        let run = server.dry_run_update(&request).map_err(|error| refused(error, write))?;
-        check_managed_fields(&run.outcome.object, &write.request)?;
-        difference::print(&run)?;
+    write(Verb::Update, &args.write, &args.user_agent, false, files)
+}
+
+fn write(
+    verb: Verb,
+    args: &WriteArgs,
+    user_agent: &str,
+    force: bool,
+    files: Files,
+) -> Result<ExitCode, Failure> {
+    let mut request = Request {
+        verb,
+        args: &args.request,
+        user_agent,
+        unions: args.unions,
+        type_name: args.of.type_name.as_deref(),
+        live: Value::Null,
+        live_file: args.live.as_deref(),
+        given: Value::Null,
+        file: &args.file,
+    };
+    request.check_options()?;
+    request.given = files.object(&args.file)?;
+    if let Some(path) = &args.live {
+        request.live = files.value(path)?;
+        check_live(&request, path)?;
+    }
+    run(&request, force, &types::load(args.of.schema.as_deref(), files)?)
+}
+
+/// Checks that the live object is an object, at the version of the given one.
+fn check_live(request: &Request<'_>, file: &Path) -> Result<(), Failure> {
+    let Request { live, given, .. } = request;
+    let fault = |message: String| Err(Failure::input(files::name(file), message));
+    if !matches!(live, Value::Map(_) | Value::Null) {
+        return fault(format!("expected an object, got {}", live.kind()));
+    }
+    let version = |object: &Value| object.get("apiVersion").and_then(Value::as_str).map(str::to_owned);
+    match (version(live), version(given)) {
+        (Some(found), Some(version)) if found != version => {
+            let given = files::name(request.file);
+            fault(format!("apiVersion is `{found}`, expected `{version}` as in {given}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn patch(args: &PatchArgs, files: Files) -> Result<ExitCode, Failure> {
+    let mut request = Request {
+        verb: Verb::Patch(PatchType::Merge),
+        args: &args.request,
+        user_agent: "",
+        unions: true,
+        type_name: None,
+        live: Value::Null,
+        live_file: Some(&args.live),
+        given: Value::Null,
+        file: &args.file,
+    };
+    request.check_options()?;
+    request.live = files.object(&args.live)?;
+    request.given = files.value(&args.file)?;
+    let source = types::load(args.of.schema.as_deref(), files)?;
+    let strategies = source.strategies();
+    let schema = strategies.as_ref().and_then(|types| types.for_object(&request.live));
+    let how = or_default(args.of.kind, schema);
+    if how == PatchType::Strategic && schema.is_none() && !args.request.wants_status() {
+        return Err(Failure::input(files::name(&args.live), no_strategies(&source, &request.live)));
+    }
+    request.verb = Verb::Patch(how);
+    run(&request, false, &source)
+}
+
+/// Carries out a request, and prints the new object or what it changes.
+fn run(request: &Request<'_>, force: bool, source: &Source) -> Result<ExitCode, Failure> {
+    let server = Server::new(source, request)?;
+    let file = files::name(request.file);
+    let warn = |warnings: &[String]| warnings.iter().try_for_each(|text| output::err().warning(&file, text));
+    if !request.args.wants_difference() {
+        let written = server.write(request, force)?;
+        warn(&written.warnings)?;
+        output::print(&written.object, request.args.output.unwrap_or_default())?;
         return Ok(ExitCode::SUCCESS);
     }
-    print(&server.update(&request).map_err(|error| refused(error, write))?, write)
+    // Conflicts do not hide what an apply by force would change.
+    let (written, conflicts) = match server.write(request, force) {
+        Err(Failure::Conflicts { conflicts, .. }) => (server.write(request, true)?, Some(conflicts)),
+        written => (written?, None),
+    };
+    warn(&written.warnings)?;
+    difference::print(&server.difference(request, &written.object)?)?;
+    if let Some(conflicts) = conflicts {
+        conflict::print(&conflicts)?;
+        return Ok(ExitCode::from(1));
+    }
+    Ok(ExitCode::SUCCESS)
 }

@@ -53,6 +53,7 @@ pub struct Decoder {
     definition: Arc<Definition>,
     /// The version of requests.
     version: Str,
+    fills_defaults: bool,
 }
 
 /// The parts of a definition that decoding needs.
@@ -158,7 +159,7 @@ impl Decoder {
             storage_version: stored.map_or_else(|| version.into(), |version| version.name.clone()),
             schemas,
         };
-        Ok(Decoder { definition: Arc::new(definition), version: version.into() })
+        Ok(Decoder { definition: Arc::new(definition), version: version.into(), fills_defaults: true })
     }
 
     /// A decoder for requests at another version of the same definition.
@@ -176,7 +177,7 @@ impl Decoder {
     /// ```
     #[must_use]
     pub fn at_version(&self, version: &str) -> Decoder {
-        Decoder { definition: self.definition.clone(), version: version.into() }
+        Decoder { version: version.into(), ..self.clone() }
     }
 
     /// Decodes the object of a request: prunes it, drops nulls, coerces its metadata, and fills in defaults, by the
@@ -266,13 +267,16 @@ impl Decoder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn default(&self, object: &Value) -> Result<Value, DecodeError> {
-        match self.own_version(object) {
-            Some(version) => match self.definition.schemas.get(version) {
-                Some(schema) => Ok(schema.default_object(object)?),
-                None => Ok(object.clone()),
-            },
+        let schema = self.own_version(object).and_then(|version| self.definition.schemas.get(version));
+        match schema.filter(|_| self.fills_defaults) {
+            Some(schema) => Ok(schema.default_object(object)?),
             None => Ok(object.clone()),
         }
+    }
+
+    /// The decoder that fills in defaults or does not.
+    pub(crate) fn with_defaults(self, on: bool) -> Self {
+        Decoder { fills_defaults: on, ..self }
     }
 
     /// The version of an object of this kind.

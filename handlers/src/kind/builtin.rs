@@ -16,15 +16,16 @@ use crate::metadata;
 use crate::request::Subresource;
 
 /// A built-in kind at one version.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(crate) struct Builtin {
     kind: facts::Kind,
+    has_defaults: bool,
 }
 
 impl Builtin {
     /// The facts about a kind; `None` if it is not built in.
-    pub(crate) fn of(kind: &GroupVersionKind) -> Option<Self> {
-        Some(Builtin { kind: facts::Kind::of(kind)? })
+    pub(crate) fn of(kind: &GroupVersionKind, has_defaults: bool) -> Option<Self> {
+        Some(Builtin { kind: facts::Kind::of(kind)?, has_defaults })
     }
 
     /// The name of the resource in paths.
@@ -54,7 +55,7 @@ impl Builtin {
 
     /// A field manager for a subresource, without reset fields.
     pub(crate) fn field_manager(&self, types: Types, subresource: Subresource) -> FieldManagerBuilder {
-        let applied = self.clone();
+        let applied = *self;
         FieldManager::builder(self.kind.gvk().clone())
             .types(types)
             .subresource(subresource.segment())
@@ -215,7 +216,7 @@ impl Kind for Builtin {
     }
 
     fn defaulted(&self, object: &Value) -> Value {
-        facts::defaulted(self.kind.gvk(), object)
+        if self.has_defaults { facts::defaulted(self.kind.gvk(), object) } else { object.clone() }
     }
 
     fn read(&self, stored: &Value) -> Value {
@@ -267,7 +268,7 @@ impl Kind for Builtin {
         let version = stored.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
         let hub = facts::Kind::of(&GroupVersionKind::from_api_version_kind(version, &own.kind));
         let Some(hub) = hub.filter(|hub| hub.gvk() != own) else { return false };
-        let live = Builtin { kind: hub }.read(stored);
+        let live = Builtin { kind: hub, ..*self }.read(stored);
         self.kind.convert(object, &hub).is_ok_and(|object| object.get("spec") != live.get("spec"))
     }
 

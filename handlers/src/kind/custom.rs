@@ -28,14 +28,18 @@ pub(crate) struct Custom {
 
 impl Custom {
     /// The kind at a version. The error is a message.
-    pub(crate) fn new(definition: &CustomResource, version: &str) -> Result<Self, String> {
+    pub(crate) fn new(
+        definition: &CustomResource,
+        version: &str,
+        has_defaults: bool,
+    ) -> Result<Self, String> {
         let declared = definition.version(version).map_err(|error| error.to_string())?;
         let decoder = Decoder::new(definition, version).map_err(|error| error.to_string())?;
         let validator = Validator::new(definition, version).map_err(|error| error.to_string())?;
         let deprecation = deprecated::warning(definition, version);
         let versions = definition.versions.iter();
         Ok(Custom {
-            decoder,
+            decoder: decoder.with_defaults(has_defaults),
             validator,
             unions: Unions::of(definition, version),
             has_status: declared.status,

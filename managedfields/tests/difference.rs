@@ -1,7 +1,7 @@
-//! Dry runs.
+//! Differences between objects.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test helpers may panic")]
 
-use fieldmanager_managedfields::internal::DryRun;
+use fieldmanager_managedfields::internal::Difference;
 use fieldmanager_managedfields::{
     ApplyRequest, Error, FieldManager, PatchRequest, StripOptions, Time, UpdateRequest, strip_for_apply,
 };
@@ -34,101 +34,86 @@ fn live() -> Value {
         .object
 }
 
-fn changes(dry: &DryRun) -> Vec<String> {
-    dry.changes.iter().map(ToString::to_string).collect()
+fn difference(new: &Value) -> Difference {
+    manager().difference(&live(), new).unwrap()
 }
 
-fn ownership(dry: &DryRun) -> Vec<String> {
+fn changes(found: &Difference) -> Vec<String> {
+    found.changes.iter().map(ToString::to_string).collect()
+}
+
+fn ownership(found: &Difference) -> Vec<String> {
     let one = |set: &fieldmanager_managedfields::internal::OwnershipChange| {
         let text = |set: &fieldmanager_fieldpath::Set| set.to_string().replace('\n', ",");
         format!("{} +{} -{}", set.identity.display_name(), text(&set.gained), text(&set.lost))
     };
-    dry.ownership.iter().map(one).collect()
+    found.ownership.iter().map(one).collect()
+}
+
+/// The object after an apply by force.
+fn applied(data: &str, manager_name: &str) -> Value {
+    let (live, config) = (live(), config(data));
+    let request = ApplyRequest::new(&live, &config).manager(manager_name).force().at(noon());
+    manager().apply(request).unwrap().object
 }
 
 #[test]
-fn an_apply_lists_changes_and_owners() {
-    let dry = manager()
-        .dry_run_apply(ApplyRequest::new(&live(), &config(r#"{"a":"1","d":"1"}"#)).manager("ci").at(noon()))
-        .unwrap();
-    assert_eq!(dry.conflicts, None);
-    assert_eq!(changes(&dry), [r#".data.b: "1" -> nothing"#, r#".data.d: nothing -> "1""#]);
-    assert_eq!(ownership(&dry), [r#""ci" +.data.d -.data.b"#]);
-    let real = manager()
-        .apply(ApplyRequest::new(&live(), &config(r#"{"a":"1","d":"1"}"#)).manager("ci").at(noon()))
-        .unwrap();
-    assert_eq!(dry.outcome.object, real.object);
+fn an_apply_changes_fields_and_owners() {
+    let found = difference(&applied(r#"{"a":"1","d":"1"}"#, "ci"));
+    assert_eq!(changes(&found), [r#".data.b: "1" -> nothing"#, r#".data.d: nothing -> "1""#]);
+    assert_eq!(ownership(&found), [r#""ci" +.data.d -.data.b"#]);
 }
 
 #[test]
-fn a_conflicting_apply_shows_the_forced_result() {
-    let dry = manager()
-        .dry_run_apply(ApplyRequest::new(&live(), &config(r#"{"a":"2","c":"1"}"#)).manager("ops").at(noon()))
-        .unwrap();
-    let conflicts = dry.conflicts.as_ref().unwrap();
-    assert_eq!(conflicts.iter().map(|conflict| conflict.path.to_string()).collect::<Vec<_>>(), [".data.a"]);
-    assert_eq!(changes(&dry), [r#".data.a: "1" -> "2""#]);
-    assert_eq!(ownership(&dry), [r#""ci" + -.data.a"#, r#""ops" +.data.a -"#]);
-    let forced = manager()
-        .apply(ApplyRequest::new(&live(), &config(r#"{"a":"2","c":"1"}"#)).manager("ops").force().at(noon()))
-        .unwrap();
-    assert_eq!(dry.outcome.object, forced.object);
+fn a_forced_apply_takes_fields_from_their_owners() {
+    let found = difference(&applied(r#"{"a":"2","c":"1"}"#, "ops"));
+    assert_eq!(changes(&found), [r#".data.a: "1" -> "2""#]);
+    assert_eq!(ownership(&found), [r#""ci" + -.data.a"#, r#""ops" +.data.a -"#]);
 }
 
 #[test]
 fn a_repeated_apply_changes_nothing() {
-    let dry = manager()
-        .dry_run_apply(ApplyRequest::new(&live(), &config(r#"{"c":"1"}"#)).manager("ops").at(noon()))
-        .unwrap();
-    assert!(
-        dry.conflicts.is_none()
-            && dry.comparison.is_same()
-            && dry.changes.is_empty()
-            && dry.ownership.is_empty()
-    );
-    assert!(!dry.outcome.changed);
+    let found = difference(&applied(r#"{"c":"1"}"#, "ops"));
+    assert!(found.comparison.is_same() && found.changes.is_empty() && found.ownership.is_empty());
 }
 
 #[test]
-fn an_update_lists_changes_and_owners() {
+fn an_update_changes_fields_and_owners() {
     let mut new = live().to_json();
     new = new.replace(r#""b":"1""#, r#""b":"2""#).replace(r#","c":"1""#, "");
-    let dry = manager()
-        .dry_run_update(
-            UpdateRequest::new(&live(), &Value::from_json(&new).unwrap()).manager("edit").at(noon()),
-        )
-        .unwrap();
-    assert_eq!(changes(&dry), [r#".data.b: "1" -> "2""#, r#".data.c: "1" -> nothing"#]);
+    let (live, new) = (live(), Value::from_json(&new).unwrap());
+    let found = difference(
+        &manager().update(UpdateRequest::new(&live, &new).manager("edit").at(noon())).unwrap().object,
+    );
+    assert_eq!(changes(&found), [r#".data.b: "1" -> "2""#, r#".data.c: "1" -> nothing"#]);
     // Its appliers still own the map.
     assert_eq!(
-        ownership(&dry),
+        ownership(&found),
         [r#""ci" + -.data.b"#, r#""edit" using v1 +.data.b -"#, r#""ops" + -.data.c"#]
     );
 }
 
 #[test]
-fn a_patch_lists_changes_and_owners() {
+fn a_patch_changes_fields_and_owners() {
     let patch = |text: &str| {
-        let patch = Value::from_json(text).unwrap();
-        manager()
-            .dry_run_patch(PatchRequest::new(&live(), &patch, PatchType::Merge).manager("edit").at(noon()))
+        let (live, patch) = (live(), Value::from_json(text).unwrap());
+        manager().patch(PatchRequest::new(&live, &patch, PatchType::Merge).manager("edit").at(noon()))
     };
-    let dry = patch(r#"{"data":{"b":"2","c":null}}"#).unwrap();
-    assert_eq!(changes(&dry), [r#".data.b: "1" -> "2""#, r#".data.c: "1" -> nothing"#]);
+    let found = difference(&patch(r#"{"data":{"b":"2","c":null}}"#).unwrap().object);
+    assert_eq!(changes(&found), [r#".data.b: "1" -> "2""#, r#".data.c: "1" -> nothing"#]);
     assert_eq!(
-        ownership(&dry),
+        ownership(&found),
         [r#""ci" + -.data.b"#, r#""edit" using v1 +.data.b -"#, r#""ops" + -.data.c"#]
     );
-    let dry = patch(r#"{"data":{"b":"1"}}"#).unwrap();
-    assert!(dry.changes.is_empty() && dry.ownership.is_empty());
+    let found = difference(&patch(r#"{"data":{"b":"1"}}"#).unwrap().object);
+    assert!(found.changes.is_empty() && found.ownership.is_empty());
     assert!(matches!(patch("[]"), Err(Error::Patch(_))));
 }
 
 #[test]
-fn other_errors_fail_the_dry_run() {
-    let error = manager()
-        .dry_run_apply(ApplyRequest::new(&live(), &Value::from_json("{}").unwrap()).manager("ci").at(noon()))
-        .unwrap_err();
+fn an_object_without_a_kind_is_refused() {
+    let (live, config) = (live(), Value::from_json("{}").unwrap());
+    let error = manager().apply(ApplyRequest::new(&live, &config).manager("ci").at(noon())).unwrap_err();
     assert!(matches!(error, Error::ObjectType { .. }));
 }
 
