@@ -148,7 +148,7 @@ async fn websockets_of_other_sites_are_refused() {
             "Connection: Upgrade",
             "Upgrade: websocket",
             "Sec-WebSocket-Version: 13",
-            "Sec-WebSocket-Key: x",
+            "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
         ];
         let own = format!("Host: {address}");
         for foreign in [

@@ -15,6 +15,7 @@ use std::time::Duration;
 use crate::common::{CONFIG_MAPS, Client, config_map};
 use bytes::Bytes;
 use fieldmanager_apiserver::net::{Listening, Tls};
+use fieldmanager_apiserver::{ApiServer, Collection, Limits};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
@@ -146,27 +147,153 @@ async fn heads_that_are_not_finished_take_memory_of_the_budget() {
     assert!(answer.starts_with(b"HTTP/1.1 200 OK\r\n"), "{}", String::from_utf8_lossy(&answer));
 }
 
-#[tokio::test]
-async fn pings_with_unread_answers_are_not_read() {
-    let (_client, address) = running(None).await;
-    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
-    let head = format!(
+/// The request for a watch of ConfigMaps over WebSocket.
+fn websocket() -> String {
+    format!(
         "GET {CONFIG_MAPS}?watch=true HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
-    );
-    stream.write_all(head.as_bytes()).await.unwrap();
+    )
+}
+
+#[tokio::test]
+async fn pings_with_unread_answers_are_not_read() {
+    let mut limits = Limits::default();
+    limits.stall_time = Duration::from_millis(200);
+    let (_client, address) = running_with(limited(limits).await, None).await;
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    stream.write_all(websocket().as_bytes()).await.unwrap();
     let mut answer = [0; 12];
     stream.read_exact(&mut answer).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 101");
-    // A ping of 125 bytes with a mask of zeros.
+
+    // A ping of 125 bytes with a mask of zeros. A server that does not read ends the connection.
     let ping: Vec<u8> = [0x89, 0x80 | 125].into_iter().chain([0; 4 + 125]).collect();
     let pings = ping.repeat(500);
     let mut sent = 0;
-    while let Ok(written) = tokio::time::timeout(Duration::from_secs(2), stream.write_all(&pings)).await {
-        written.unwrap();
+    while stream.write_all(&pings).await.is_ok() {
         sent += pings.len();
         // What the system keeps of both directions.
         assert!(sent < 100 << 20, "the server reads on");
+    }
+}
+
+#[tokio::test]
+async fn events_over_websocket_take_memory_of_the_budget_until_they_are_read() {
+    use futures::StreamExt;
+
+    let (client, address) = running_with(Client::with_buffers(3 << 20).await, None).await;
+    let connect = async || {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4096).unwrap();
+        let stream = socket.connect(address).await.unwrap();
+        tokio_tungstenite::client_async(format!("ws://{address}{CONFIG_MAPS}?watch=true"), stream)
+            .await
+            .unwrap()
+            .0
+    };
+    let (mut read, unread) = (connect().await, connect().await);
+    // The event has two frames, and takes the larger part of 1.5 MiB.
+    let mut object = config_map("large");
+    object["data"]["text"] = "x".repeat(1_000_000).into();
+    client.post(CONFIG_MAPS, &object).await.expect(201);
+    let get = async || client.get(&format!("{CONFIG_MAPS}/large")).await.code;
+    until(async || get().await == 429).await;
+
+    let (message, ()) = tokio::join!(read.next(), async {
+        // The other event may have the memory.
+        drop(unread);
+    });
+    let event: serde_json::Value =
+        serde_json::from_str(message.unwrap().unwrap().to_text().unwrap()).unwrap();
+    assert_eq!(event["object"]["data"]["text"], object["data"]["text"]);
+    until(async || get().await == 200).await;
+}
+
+/// Waits until something is so.
+async fn until(is_so: impl AsyncFn() -> bool) {
+    let waiting = async {
+        while !is_so().await {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), waiting).await.expect("it becomes so");
+}
+
+async fn limited(limits: Limits) -> Client {
+    let builder = ApiServer::builder().limits(limits).collection(Collection::Stepped);
+    Client { server: builder.build().await.unwrap() }
+}
+
+/// The codes of the answers to requests on one connection, until the server ends it.
+async fn codes(address: SocketAddr, requests: &[u8]) -> Vec<u16> {
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    // The server may answer and close before it has read everything.
+    let _ = stream.write_all(requests).await;
+    let mut answers = Vec::new();
+    let _ = stream.read_to_end(&mut answers).await;
+    let answers = String::from_utf8(answers).unwrap();
+    answers.split("HTTP/1.1 ").skip(1).map(|answer| answer[..3].parse().unwrap()).collect()
+}
+
+/// Every request ends where its head says, or ends the connection. A body that looks like a request is none.
+#[tokio::test]
+async fn requests_with_two_meanings_are_refused_or_have_that_of_kubernetes() {
+    let mut limits = Limits::default();
+    limits.stall_time = Duration::from_millis(500);
+    limits.header_time = Duration::from_millis(500);
+    let (_client, address) = running_with(limited(limits).await, None).await;
+    // A request in a body: 404 would be the answer to it.
+    let hidden = "GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let last = "GET /version HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let length = hidden.len();
+    let chunk = format!("{length:x}\r\n{hidden}\r\n0\r\n\r\n");
+
+    // The lines after the first one, the body, and the answers. The path has no other method than GET.
+    let (read, refused): (&[u16], &[u16]) = (&[405, 200], &[400]);
+    let cases = [
+        (format!("Content-Length: {length}"), hidden.to_owned(), read),
+        (format!("Content-Length: {length}\r\nContent-Length: {length}"), hidden.to_owned(), read),
+        ("Transfer-Encoding: chunked".to_owned(), chunk.clone(), read),
+        (format!("Content-Length: 0\r\nContent-Length: {length}"), hidden.to_owned(), refused),
+        (format!("Content-Length: {length}\r\nContent-Length: 0"), hidden.to_owned(), refused),
+        (format!("Content-Length: {length}, {length}"), hidden.to_owned(), refused),
+        (format!("Content-Length: +{length}"), hidden.to_owned(), refused),
+        (format!("Content-Length: -{length}"), hidden.to_owned(), refused),
+        (format!("Content-Length: 0x{length:x}"), hidden.to_owned(), refused),
+        (format!("Content-Length: {length}\r\n 0"), hidden.to_owned(), refused),
+        (format!("Content-Length : {length}"), hidden.to_owned(), refused),
+        (format!("Content-Length: {length}\rX: x"), hidden.to_owned(), refused),
+        (format!("Content-Length: {length}\0"), hidden.to_owned(), refused),
+        // The length of chunks counts, whichever is first, and the connection ends.
+        ("Content-Length: 3\r\nTransfer-Encoding: chunked".to_owned(), chunk.clone(), &[405]),
+        ("Transfer-Encoding: chunked\r\nContent-Length: 3".to_owned(), chunk.clone(), &[405]),
+        ("Transfer-Encoding: chunked, identity".to_owned(), chunk.clone(), refused),
+        ("Transfer-Encoding: identity".to_owned(), chunk.clone(), refused),
+        ("Transfer-Encoding: xchunked".to_owned(), chunk.clone(), refused),
+        ("Transfer-Encoding : chunked".to_owned(), chunk.clone(), refused),
+        ("Transfer-Encoding:\r\n chunked".to_owned(), chunk.clone(), refused),
+        ("Transfer-Encoding: \x0bchunked".to_owned(), chunk.clone(), refused),
+        // Extensions and trailers of a body have no meaning.
+        ("Transfer-Encoding: chunked".to_owned(), chunk.replacen("\r\n", ";a=\"b\"\r\n", 1), read),
+        ("Transfer-Encoding: chunked".to_owned(), "0\r\nContent-Length: 10\r\n\r\n".to_owned(), read),
+        ("Transfer-Encoding: chunked".to_owned(), format!("0x{chunk}"), refused),
+        ("Transfer-Encoding: chunked".to_owned(), format!("-{chunk}"), refused),
+        ("Transfer-Encoding: chunked".to_owned(), format!("ffffffffffffffff0\r\n{hidden}"), refused),
+        ("Transfer-Encoding: chunked".to_owned(), format!("3\r\n{chunk}"), refused),
+    ];
+    for (lines, body, expected) in cases {
+        let request = format!("PUT /version HTTP/1.1\r\nHost: localhost\r\n{lines}\r\n\r\n{body}{last}");
+        assert_eq!(codes(address, request.as_bytes()).await, expected, "{lines:?} {body:?}");
+    }
+
+    // Lines may end without a carriage return, as in Go. Older versions have no chunks.
+    for (request, expected) in [
+        (format!("GET /version HTTP/1.1\nHost: localhost\n\n{last}"), vec![200, 200]),
+        (format!("PUT /version HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n{chunk}{last}"), vec![400]),
+        (format!("GET /version\r\n{last}"), vec![400]),
+        (format!("GET /version HTTP/1.1\r\nHost: localhost\r\n: x\r\n\r\n{last}"), vec![400]),
+    ] {
+        assert_eq!(codes(address, request.as_bytes()).await, expected, "{request:?}");
     }
 }
 

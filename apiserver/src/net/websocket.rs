@@ -3,16 +3,19 @@
 use std::io;
 use std::sync::Arc;
 
-use futures::{SinkExt, StreamExt};
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use bytes::Bytes;
+use futures::{Sink, SinkExt, StreamExt};
+use http::{Request, Response, header};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::handshake::server::create_response_with_body;
+use tokio_tungstenite::tungstenite::protocol::frame::Frame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{Error, Message};
 use tower::ServiceExt;
 
 use super::connection::Client;
@@ -24,6 +27,12 @@ use crate::http::{Body, Events, LostAnswer, lost};
 /// The size of a message of a client, which has nothing to say, in bytes.
 const INCOMING: usize = 4096;
 
+/// The size of the buffer for writes, in bytes.
+const OUTGOING: usize = 1 << 20;
+
+/// The size of a frame, in bytes. A longer event has several, which are sent one after the other.
+const FRAME: usize = OUTGOING / 2;
+
 /// Answers a request, over WebSocket if it is a watch that asks for it. The error is that of an answer that a fault loses.
 pub(super) async fn serve(
     server: ApiServer,
@@ -31,9 +40,9 @@ pub(super) async fn serve(
     mut request: Request<Incoming>,
 ) -> io::Result<Response<Body>> {
     let ticket = client.begin(request.version());
-    let key = key(request.headers());
     let budget = server.gate.budget.clone();
-    let upgrade = key.map(|key| (key, hyper::upgrade::on(&mut request)));
+    let switching = create_response_with_body(&request, Body::default).ok();
+    let upgrade = switching.map(|switching| (switching, hyper::upgrade::on(&mut request)));
     let protocol = request.headers().get(header::SEC_WEBSOCKET_PROTOCOL).cloned();
     let response = server.oneshot(request).await.unwrap_or_else(|never| match never {});
     // An error ends the connection, or the stream of HTTP/2, without an answer.
@@ -43,45 +52,20 @@ pub(super) async fn serve(
     let is_watch = response.extensions().get::<Events>().is_some();
     match upgrade {
         // Other answers, errors included, are ordinary ones.
-        Some((key, upgrade)) if is_watch => {
+        Some((mut switching, upgrade)) if is_watch => {
+            // A list of protocols needs a choice, and a watch has none to offer.
+            if let Some(protocol) = protocol.filter(|protocol| !protocol.as_bytes().contains(&b',')) {
+                switching.headers_mut().insert(header::SEC_WEBSOCKET_PROTOCOL, protocol);
+            }
             let events = response.into_body();
             client.upgrade(tokio::spawn(async move {
                 forward(upgrade, events, &budget).await;
                 drop(ticket);
             }));
-            Ok(switching(&key, protocol))
+            Ok(switching)
         }
         _ => Ok(unread::answer(response, ticket, is_watch.then_some(budget))),
     }
-}
-
-/// The key of a request that asks for WebSocket.
-fn key(headers: &HeaderMap) -> Option<String> {
-    let has = |name, token: &str| {
-        let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
-        values.flat_map(|value| value.split(',')).any(|value| value.trim().eq_ignore_ascii_case(token))
-    };
-    let asked = has(header::CONNECTION, "upgrade")
-        && has(header::UPGRADE, "websocket")
-        && has(header::SEC_WEBSOCKET_VERSION, "13");
-    let key = headers.get(header::SEC_WEBSOCKET_KEY).filter(|_| asked)?;
-    Some(derive_accept_key(key.as_bytes()))
-}
-
-fn switching(key: &str, protocol: Option<HeaderValue>) -> Response<Body> {
-    let mut response = Response::new(Body::default());
-    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-    let headers = response.headers_mut();
-    headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
-    headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
-    if let Ok(key) = HeaderValue::from_str(key) {
-        headers.insert(header::SEC_WEBSOCKET_ACCEPT, key);
-    }
-    // A list of protocols needs a choice, and a watch has none to offer.
-    if let Some(protocol) = protocol.filter(|protocol| !protocol.as_bytes().contains(&b',')) {
-        headers.insert(header::SEC_WEBSOCKET_PROTOCOL, protocol);
-    }
-    response
 }
 
 /// Sends the events of a watch until it ends or the client closes the connection.
@@ -91,6 +75,7 @@ async fn forward(upgrade: OnUpgrade, mut events: Body, budget: &Budget) {
     let config = WebSocketConfig::default()
         .read_buffer_size(INCOMING)
         .write_buffer_size(0)
+        .max_write_buffer_size(OUTGOING)
         .max_message_size(Some(INCOMING))
         .max_frame_size(Some(INCOMING));
     let socket = WebSocketStream::from_raw_socket(TokioIo::new(connection), Role::Server, Some(config)).await;
@@ -100,16 +85,15 @@ async fn forward(upgrade: OnUpgrade, mut events: Body, budget: &Budget) {
             frame = events.frame() => {
                 let Some(Ok(frame)) = frame else { break };
                 let Ok(data) = frame.into_data() else { continue };
-                // An event is JSON, which is UTF-8.
-                let Ok(text) = String::from_utf8(data.into()) else { continue };
-                let _memory = budget.wait_large(text.len()).await;
-                if sink.send(Message::text(text)).await.is_err() {
+                // The event is counted until it is in the buffer of the system.
+                let _memory = budget.wait_large(data.len()).await;
+                if send(&mut sink, data).await.is_err() {
                     return;
                 }
             }
             message = stream.next() => match message {
                 // Pings are answered by the stream. Nothing more is read before the client has read the answer, so that
-                // the buffer for writes has one event or the answer to one ping.
+                // the buffer for writes has one frame of an event or the answer to one ping.
                 Some(Ok(message)) if !message.is_close() => {
                     if sink.flush().await.is_err() {
                         return;
@@ -121,4 +105,18 @@ async fn forward(upgrade: OnUpgrade, mut events: Body, budget: &Budget) {
     }
     // The connection ends in any case.
     let _ = sink.close().await;
+}
+
+/// Sends an event, which is JSON, as one message.
+async fn send(sink: &mut (impl Sink<Message, Error = Error> + Unpin), mut event: Bytes) -> Result<(), Error> {
+    let mut kind = Data::Text;
+    loop {
+        let part = event.split_to(event.len().min(FRAME));
+        let is_last = event.is_empty();
+        sink.send(Message::Frame(Frame::message(part, OpCode::Data(kind), is_last))).await?;
+        if is_last {
+            return Ok(());
+        }
+        kind = Data::Continue;
+    }
 }
