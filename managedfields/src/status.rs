@@ -6,6 +6,9 @@ use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::Value;
 use serde::Serialize;
 
+/// The size of the errors of more than one field that a [`Status`] lists, in bytes. An API server has no such limit.
+const MAX_ERROR_BYTES: usize = 1 << 20;
+
 /// The answer of an API server to a failed request: `kind: Status` of `v1`.
 ///
 /// It serializes to the JSON of the API.
@@ -165,17 +168,27 @@ impl Status {
             true => kind.kind.to_string(),
             false => format!("{}.{}", kind.kind, kind.group),
         };
-        let causes = errors
-            .iter()
-            .map(|error| Cause {
-                reason: error.kind.reason().to_owned(),
-                message: error.message(),
-                field: error.path.to_string(),
-            })
-            .collect();
+        // The first errors, within the limit.
+        let mut bytes = 0_usize;
+        let mut causes = Vec::new();
+        for error in errors {
+            let (message, field) = (error.message(), error.path.to_string());
+            bytes = bytes.saturating_add(message.len() + field.len());
+            if bytes > MAX_ERROR_BYTES && !causes.is_empty() {
+                break;
+            }
+            causes.push(Cause { reason: error.kind.reason().to_owned(), message, field });
+        }
+        let unlisted = errors.len() - causes.len();
+
+        // The message has each of them once.
         let mut known = AHashSet::new();
-        let mut texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let mut texts: Vec<String> =
+            causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
         texts.retain(|text| known.insert(text.clone()));
+        if unlisted > 0 {
+            texts.push(format!("at least {unlisted} more errors are not listed"));
+        }
         let all = match texts.as_slice() {
             [one] => one.clone(),
             all => format!("[{}]", all.join(", ")),

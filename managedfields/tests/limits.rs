@@ -5,8 +5,9 @@ use std::fmt::Write;
 
 use fieldmanager_managedfields::MAX_CAUSES;
 use fieldmanager_managedfields::internal::{Finding, LintOptions, Severity, lint};
-use fieldmanager_managedfields::{ApplyRequest, Entry, Error, FieldManager, Time, UpdateRequest};
+use fieldmanager_managedfields::{ApplyRequest, Entry, Error, FieldManager, Status, Time, UpdateRequest};
 use fieldmanager_openapi::GroupVersionKind;
+use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::Value;
 
 fn manager() -> FieldManager {
@@ -181,4 +182,24 @@ fn the_zero_time_is_written_as_null() {
     let entry = Entry::from_value(0, &Value::from_json(entry).unwrap()).unwrap();
     assert_eq!(entry.to_value().get("time"), Some(&Value::Null));
     assert_eq!(Entry::from_value(0, &entry.to_value()).unwrap().time, None);
+}
+
+#[test]
+fn errors_of_an_invalid_object_take_a_bounded_size_and_the_rest_is_counted() {
+    let error = |i: usize, length: usize| {
+        FieldError::invalid(FieldPath::root("spec").index(i), "x".repeat(length), "must be shorter")
+    };
+    let status =
+        |errors: &[FieldError]| Status::invalid(&GroupVersionKind::new("", "v1", "Pod"), "a", errors);
+    // One error is listed whatever its size, and 100 ordinary ones are.
+    let one = status(&[error(0, 3 << 20)]);
+    assert!(one.message.len() > 3 << 20 && one.details.unwrap().causes.len() == 1);
+    let ordinary: Vec<FieldError> = (0..100).map(|i| error(i, 5000)).collect();
+    assert_eq!(status(&ordinary).details.unwrap().causes.len(), 100);
+
+    let large: Vec<FieldError> = (0..100).map(|i| error(i, 300_000)).collect();
+    let status = status(&large);
+    assert_eq!(status.details.unwrap().causes.len(), 3);
+    assert!(status.message.len() < 1 << 20);
+    assert!(status.message.ends_with("must be shorter, at least 97 more errors are not listed]"));
 }

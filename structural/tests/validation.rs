@@ -283,6 +283,17 @@ fn errors_beyond_100_are_counted() {
     let errors = Validator::new(&schema).unwrap().validate(&object);
     assert_eq!(errors.len(), 101);
     assert_eq!(errors.last().unwrap().detail, "700 more errors are not listed");
+
+    // Errors that repeat a long list are counted from 4 MiB on.
+    let allowed: Vec<String> = (0..100_000).map(|i| format!("value-{i}")).collect();
+    let schema = yaml(&format!("{{type: array, items: {{type: string, enum: [{}]}}}}", allowed.join(",")));
+    let errors = Validator::new(&schema).unwrap().validate(&object);
+    let bytes: usize = errors.iter().map(|error| error.detail.len()).sum();
+    assert!(errors.len() < 6 && bytes < 6 << 20, "{} errors of {bytes} bytes", errors.len());
+    assert_eq!(
+        errors.last().unwrap().detail,
+        format!("{} more errors are not listed", 800 - errors.len() + 1)
+    );
 }
 
 #[test]

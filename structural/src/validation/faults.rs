@@ -9,6 +9,9 @@ use crate::{FieldError, FieldErrorKind, FieldPath};
 /// The maximum number of errors listed for one object. A single error may list every value of an enumeration.
 pub(super) const LISTED: usize = 100;
 
+/// The size of the details of faults up to which more of them are listed, in bytes.
+const MAX_BYTES: usize = 4 << 20;
+
 /// A number as the verb `%v` of Go writes it.
 pub(super) fn shown(number: f64) -> String {
     let mut out = String::new();
@@ -172,18 +175,20 @@ pub(super) struct Outcome {
     listed: Vec<FieldError>,
     /// The most faults that are listed: the others are counted without an error, which may be as long as the schema.
     most: usize,
+    /// The size of the details of the listed faults. Each of them may name all accepted values.
+    bytes: usize,
     faults: usize,
     pub(super) matches: u64,
 }
 
 impl Outcome {
     pub(super) fn new(most: usize) -> Self {
-        Outcome { listed: Vec::new(), most, faults: 0, matches: 0 }
+        Outcome { listed: Vec::new(), most, bytes: 0, faults: 0, matches: 0 }
     }
 
     /// How many more faults are listed.
     pub(super) fn room(&self) -> usize {
-        self.most.saturating_sub(self.listed.len())
+        if self.bytes > MAX_BYTES { 0 } else { self.most.saturating_sub(self.listed.len()) }
     }
 
     pub(super) fn is_valid(&self) -> bool {
@@ -196,6 +201,7 @@ impl Outcome {
             if self.listed.contains(&fault) {
                 return;
             }
+            self.bytes += fault.detail.len();
             self.listed.push(fault);
         }
         self.faults += 1;
@@ -213,6 +219,7 @@ impl Outcome {
     /// Drops the faults of a value that did not change.
     pub(super) fn forgive(&mut self) {
         self.listed.clear();
+        self.bytes = 0;
         self.faults = 0;
     }
 
