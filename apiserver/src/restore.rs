@@ -89,6 +89,7 @@ impl ApiServer {
         let _turn = self.core.definitions_turn().await;
         let revision = self.core.store.restore(&snapshot.store)?;
         self.core.set_resources(snapshot.resources.clone());
+        self.core.cursors.clear();
         // The snapshot may be of the middle of an end.
         self.core.terminated.notify_one();
         // Later revisions of objects no longer follow from those before.

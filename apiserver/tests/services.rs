@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use crate::common::Client;
+use crate::common::counting::Counting;
 use crate::common::failing::Failing;
 use fieldmanager_apiserver::store::{Key, Memory, Store, StoreError, Write};
 use fieldmanager_apiserver::{ApiServer, Collection};
@@ -178,4 +179,40 @@ async fn allocations_of_another_server_are_freed_only_if_no_service_follows() {
     store.write(&key, Write::Create(object)).await.unwrap();
     tokio::time::sleep(std::time::Duration::from_secs(300)).await;
     assert!(exists(&kept).await && !exists(&left).await);
+}
+
+#[tokio::test]
+async fn cost_of_a_choice_does_not_depend_on_the_number_of_services() {
+    let counting = Counting::new(Arc::new(Memory::default()));
+    let builder = ApiServer::builder().store(counting.clone()).collection(Collection::Stepped).page(false);
+    let client = Client { server: builder.build().await.unwrap() };
+    let start = client.server.snapshot().await.unwrap();
+    let spec = json!({"type": "NodePort", "ports": [{"name": "a", "port": 80}, {"name": "b", "port": 81}]});
+    let create = async |number: usize| {
+        let created = client.post(SERVICES, &service(&format!("a{number}"), &spec)).await.expect(201);
+        (created["spec"]["clusterIP"].as_str().unwrap().to_owned(), node_ports(&created["spec"]))
+    };
+
+    let mut first = Vec::new();
+    let mut costs = Vec::new();
+    for number in 0..500 {
+        counting.clear();
+        first.push(create(number).await);
+        costs.push(counting.counts());
+    }
+    assert!(costs[2..].iter().all(|cost| cost.0 <= 6 && *cost == (costs[1].0, 0)), "{costs:?}");
+
+    // Those that are freed are given again, the first one first.
+    for number in [77, 33] {
+        client.delete(&format!("{SERVICES}/a{number}")).await.expect(200);
+    }
+    assert_eq!((create(500).await, create(501).await), (first[33].clone(), first[77].clone()));
+
+    // A dry run takes none, and a snapshot has its own.
+    for _ in 0..2 {
+        let dry = client.post(&format!("{SERVICES}?dryRun=All"), &service("b", &spec)).await.expect(201);
+        assert_eq!(node_ports(&dry["spec"]), [Some(31_000), Some(31_001)]);
+    }
+    client.server.restore(&start).await.unwrap();
+    assert_eq!(create(0).await, first[0]);
 }

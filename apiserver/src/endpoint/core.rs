@@ -7,6 +7,7 @@ use fieldmanager_managedfields::Interner;
 use fieldmanager_value::Value;
 
 use super::inert::Inert;
+use super::services::Cursors;
 use super::siblings::Siblings;
 use crate::documents::Documents;
 use crate::limits::Limits;
@@ -35,6 +36,7 @@ pub(crate) struct Core {
     /// Objects that the same client wrote have equal `fieldsV1`, which are stored once.
     interner: Mutex<Interner>,
     siblings: Siblings,
+    pub(crate) cursors: Cursors,
     /// The events of watches that were written last.
     pub(crate) encoded: Encoded,
 }
@@ -76,6 +78,7 @@ impl Core {
             inert: Inert::default(),
             interner: Mutex::default(),
             siblings: Siblings::default(),
+            cursors: Cursors::default(),
             encoded: Encoded::default(),
         }
     }

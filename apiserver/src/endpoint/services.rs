@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use fieldmanager_handlers::{Action, Outcome, Subresource};
@@ -144,6 +145,7 @@ impl Core {
     async fn free(&self, unused: BTreeMap<Key, Revision>) -> Result<(), StoreError> {
         for (key, expected) in unused {
             ignoring_conflicts(self.store.write(&key, Write::Delete { expected }).await)?;
+            self.cursors.freed(key.parts().plural, key.parts().name);
         }
         Ok(())
     }
@@ -164,6 +166,7 @@ impl Core {
             if let Some(entry) = self.store.get(&key, None).await?.entry {
                 let written = self.store.write(&key, Write::Delete { expected: entry.revision }).await;
                 ignoring_conflicts(written)?;
+                self.cursors.freed(kind, name);
             }
         }
         Ok(())
@@ -242,7 +245,7 @@ impl Choice<'_> {
                     Some(format!(
                         "the provided IP ({address}) is not in the valid range. The range of valid IPs is 10.96.0.0/16"
                     ))
-                } else if self.reserve(ADDRESSES, address).await? {
+                } else if self.reserve(ADDRESSES, address, true).await? {
                     None
                 } else {
                     Some("provided IP is already allocated".to_owned())
@@ -347,47 +350,111 @@ impl Choice<'_> {
                 "provided port is not in the valid range. The range of valid ports is {range}"
             )));
         }
-        let is_free = self.reserve(PORTS, &port.to_string()).await?;
+        let is_free = self.reserve(PORTS, &port.to_string(), true).await?;
         Ok((!is_free).then(|| "provided port is already allocated".to_owned()))
     }
 
-    /// Allocates the first free address or port; `None` if there is none.
+    /// Allocates a free address or port; `None` if there is none.
     async fn next(&mut self, kind: &'static str) -> Result<Option<String>, Failure> {
+        let cursor = *self.core.cursors.of(kind);
+        if cursor.next > 0
+            && let Some(name) = self.search(kind, cursor, &BTreeSet::new()).await?
+        {
+            return Ok(Some(name));
+        }
+
+        // The start of the server, or the end of the range: others may have freed some.
         let page = self.core.store.list(ListOf::new(Prefix::resource("", kind)?)).await?;
-        let mut taken: BTreeSet<&str> = page.entries.iter().map(|entry| entry.key.parts().name).collect();
-        let made = self.made.clone();
-        taken.extend(made.iter().filter(|(made, _)| *made == kind).map(|(_, name)| name.as_str()));
-        let numbers = if kind == PORTS { FIRST_PORT..=LAST_PORT } else { FIRST_ADDRESS..=LAST_ADDRESS };
-        for number in numbers {
+        let taken = page.entries.iter().map(|entry| entry.key.parts().name.to_owned()).collect();
+        self.search(kind, Cursor { next: 0, ..cursor }, &taken).await
+    }
+
+    /// Allocates the first free address or port from the cursor on that is not one of `taken`.
+    async fn search(
+        &mut self,
+        kind: &'static str,
+        cursor: Cursor,
+        taken: &BTreeSet<String>,
+    ) -> Result<Option<String>, Failure> {
+        let (first, last) =
+            if kind == PORTS { (FIRST_PORT, LAST_PORT) } else { (FIRST_ADDRESS, LAST_ADDRESS) };
+        for number in cursor.next.max(first)..=last {
             let name = if kind == PORTS { number.to_string() } else { Ipv4Addr::from(number).to_string() };
-            if !taken.contains(name.as_str()) && self.reserve(kind, &name).await? {
-                return Ok(Some(name));
+            let is_own = self.made.iter().any(|(made, own)| *made == kind && *own == name);
+            if is_own || taken.contains(&name) || !self.reserve(kind, &name, false).await? {
+                continue;
             }
+            if !self.dry_run {
+                self.core.cursors.advance(kind, cursor, number + 1);
+            }
+            return Ok(Some(name));
         }
         Ok(None)
     }
 
-    /// Allocates an address or port; `false` if another Service has it.
-    async fn reserve(&mut self, kind: &'static str, name: &str) -> Result<bool, Failure> {
+    /// Allocates an address or port; `false` if another Service has it. `keeps` is whether the Service may have it already.
+    async fn reserve(&mut self, kind: &'static str, name: &str, keeps: bool) -> Result<bool, Failure> {
         let key = Key::new("", kind, None, name)?;
-        if self.dry_run {
-            let entry = self.core.store.get(&key, None).await?.entry;
-            let is_free = entry.is_none_or(|entry| entry.object == self.uid);
-            if is_free {
-                self.made.push((kind, name.to_owned()));
-            }
-            return Ok(is_free);
-        }
-        match self.core.store.write(&key, Write::Create(self.uid.clone())).await {
-            Ok(_) => {
-                self.made.push((kind, name.to_owned()));
-                Ok(true)
-            }
+        let current = match self.dry_run {
+            true => self.core.store.get(&key, None).await?.entry,
+            false => match self.core.store.write(&key, Write::Create(self.uid.clone())).await {
+                Ok(_) => None,
+                Err(StoreError::Conflict { current, .. }) => current,
+                Err(error) => return Err(error.into()),
+            },
+        };
+        match current {
+            None => self.made.push((kind, name.to_owned())),
             // A Service that keeps its address meets its own allocation.
-            Err(StoreError::Conflict { current, .. }) => {
-                Ok(current.is_some_and(|entry| entry.object == self.uid))
-            }
-            Err(error) => Err(error.into()),
+            Some(entry) => return Ok(keeps && entry.object == self.uid),
+        }
+        Ok(true)
+    }
+}
+
+/// Where the search for a free address or port begins.
+#[derive(Clone, Copy, Default)]
+struct Cursor {
+    /// All below are taken, as far as this server knows; 0 before the first search.
+    next: u32,
+    /// The number of times that one was freed.
+    freed: u64,
+}
+
+/// The cursors of addresses and ports, so that a choice costs the same however many are taken.
+#[derive(Default)]
+pub(crate) struct Cursors {
+    addresses: Mutex<Cursor>,
+    ports: Mutex<Cursor>,
+}
+
+impl Cursors {
+    fn of(&self, kind: &str) -> MutexGuard<'_, Cursor> {
+        let cursor = if kind == PORTS { &self.ports } else { &self.addresses };
+        cursor.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Moves a cursor after a search from it, unless something was freed meanwhile.
+    fn advance(&self, kind: &str, from: Cursor, next: u32) {
+        let mut cursor = self.of(kind);
+        if cursor.freed == from.freed {
+            cursor.next = cursor.next.max(next);
+        }
+    }
+
+    /// Moves a cursor back to an address or port that was freed.
+    fn freed(&self, kind: &str, name: &str) {
+        let address = || name.parse::<Ipv4Addr>().map_or(0, u32::from);
+        let number = name.parse().unwrap_or_else(|_| address());
+        let mut cursor = self.of(kind);
+        cursor.next = cursor.next.min(number);
+        cursor.freed += 1;
+    }
+
+    /// Forgets all cursors: the store is another one.
+    pub(crate) fn clear(&self) {
+        for kind in [ADDRESSES, PORTS] {
+            self.freed(kind, "0");
         }
     }
 }

@@ -8,6 +8,7 @@
     reason = "a failed test panics"
 )]
 
+pub(crate) mod counting;
 pub(crate) mod failing;
 
 use std::pin::Pin;

@@ -7,15 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-use fieldmanager_apiserver::store::{
-    BoxWatch, Key, List, Memory, Page, Prefix, Read, Result, Revision, SharedStore, Store, Write,
-};
+use fieldmanager_apiserver::store::{Key, List, Memory, Prefix, SharedStore, Write};
 use fieldmanager_apiserver::{ApiServer, Collection};
 use fieldmanager_value::Value;
-use futures::future::BoxFuture;
 use futures::{StreamExt, stream};
 use serde_json::{Value as Json, json};
 
+use crate::common::counting::Counting;
 use crate::common::failing::Failing;
 use crate::common::{CRDS, Client, SHOPS, shop, shops};
 
@@ -122,83 +120,6 @@ fn wanted(default: usize) -> usize {
 }
 
 const DEFINITION: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/shops.example.com";
-
-/// A store that counts what is asked of it.
-struct Counting {
-    store: SharedStore,
-    operations: AtomicUsize,
-    /// The entries that lists returned or counted, and the most that one of them returned.
-    entries: AtomicUsize,
-    largest: AtomicUsize,
-}
-
-impl Counting {
-    fn new(store: SharedStore) -> Arc<Self> {
-        Arc::new(Counting {
-            store,
-            operations: AtomicUsize::new(0),
-            entries: AtomicUsize::new(0),
-            largest: AtomicUsize::new(0),
-        })
-    }
-
-    fn clear(&self) {
-        for count in [&self.operations, &self.entries, &self.largest] {
-            count.store(0, Relaxed);
-        }
-    }
-
-    /// The operations, and the entries that lists returned or counted.
-    fn counts(&self) -> (usize, usize) {
-        (self.operations.load(Relaxed), self.entries.load(Relaxed))
-    }
-}
-
-impl Store for Counting {
-    fn revision(&self) -> BoxFuture<'_, Result<Revision>> {
-        self.store.revision()
-    }
-
-    fn get<'a>(&'a self, key: &'a Key, at: Option<Revision>) -> BoxFuture<'a, Result<Read>> {
-        self.operations.fetch_add(1, Relaxed);
-        self.store.get(key, at)
-    }
-
-    fn list(&self, list: List) -> BoxFuture<'_, Result<Page>> {
-        Box::pin(async {
-            self.operations.fetch_add(1, Relaxed);
-            let is_counted = list.is_counted;
-            let page = self.store.list(list).await?;
-            self.entries.fetch_add(page.entries.len(), Relaxed);
-            if is_counted {
-                self.entries.fetch_add(usize::try_from(page.remaining).unwrap(), Relaxed);
-            }
-            self.largest.fetch_max(page.entries.len(), Relaxed);
-            Ok(page)
-        })
-    }
-
-    fn write<'a>(&'a self, key: &'a Key, write: Write) -> BoxFuture<'a, Result<Revision>> {
-        self.operations.fetch_add(1, Relaxed);
-        self.store.write(key, write)
-    }
-
-    fn watch(&self, prefix: Prefix, after: Revision) -> BoxFuture<'_, Result<BoxWatch>> {
-        self.store.watch(prefix, after)
-    }
-
-    fn compact(&self, oldest: Revision) -> BoxFuture<'_, Result<()>> {
-        self.store.compact(oldest)
-    }
-
-    fn is_shared(&self) -> bool {
-        self.store.is_shared()
-    }
-
-    fn close(&self) -> BoxFuture<'_, Result<()>> {
-        self.store.close()
-    }
-}
 
 async fn on(store: SharedStore) -> Client {
     let builder = ApiServer::builder().store(store).collection(Collection::Stepped).page(false);
