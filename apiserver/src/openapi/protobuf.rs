@@ -38,47 +38,29 @@ impl Message {
         self.bytes(field, &message.0);
     }
 
-    /// A string member of an object, if it is there and not empty.
-    pub(super) fn text(&mut self, field: u32, object: &Value, name: &str) {
-        if let Some(text) = object.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()) {
-            self.bytes(field, text.as_bytes());
-        }
-    }
-
-    /// A list of strings.
-    pub(super) fn texts(&mut self, field: u32, object: &Value, name: &str) {
-        for text in object.get(name).and_then(Value::as_list).into_iter().flatten().filter_map(Value::as_str)
-        {
-            self.bytes(field, text.as_bytes());
-        }
-    }
-
-    /// A boolean, if it is true.
-    pub(super) fn flag(&mut self, field: u32, object: &Value, name: &str) {
-        if object.get(name).and_then(Value::as_bool) == Some(true) {
-            self.tag(field, VARINT);
-            self.varint(1);
-        }
-    }
-
-    /// An integer, if it is not zero.
-    pub(super) fn integer(&mut self, field: u32, object: &Value, name: &str) {
-        if let Some(number) = object.get(name).and_then(Value::as_i64).filter(|number| *number != 0) {
+    /// An integer or a flag, if it is not zero.
+    pub(super) fn integer(&mut self, field: u32, number: i64) {
+        if number != 0 {
             self.tag(field, VARINT);
             self.varint(number as u64);
         }
     }
 
     /// A floating-point number, if it is not zero.
-    pub(super) fn double(&mut self, field: u32, object: &Value, name: &str) {
-        let number = match object.get(name) {
-            Some(Value::Int(number)) => *number as f64,
-            Some(Value::Float(number)) => *number,
+    pub(super) fn double(&mut self, field: u32, number: &Value) {
+        let number = match number {
+            Value::Int(number) => *number as f64,
+            Value::Float(number) => *number,
             _ => return,
         };
         if number != 0.0 {
             self.tag(field, FIXED64);
             self.0.extend_from_slice(&number.to_le_bytes());
         }
+    }
+
+    /// The fields of another message.
+    pub(super) fn append(&mut self, mut other: Message) {
+        self.0.append(&mut other.0);
     }
 }

@@ -1,50 +1,196 @@
 //! OpenAPI v2 documents as the message `openapi.v2.Document` of gnostic.
 //!
-//! Every function encodes a message from the object that it stands for in JSON; numbers are those of the fields in
-//! `OpenAPIv2.proto`. Fields that Kubernetes does not use are left out.
+//! A table has the fields of a message, and where they are in the JSON of the object that it stands for. Numbers are those
+//! of `OpenAPIv2.proto`. Fields that Kubernetes does not use are left out.
 
 use fieldmanager_value::{Map, Value};
 
 use super::operations::members;
 use super::protobuf::Message;
 
+/// A field of a message: its number, the name of the member in JSON, and its form.
+type Field = (u32, &'static str, Form);
+
+/// The form of a field. One that has its zero value is left out, apart from messages.
+#[derive(Clone, Copy)]
+enum Form {
+    /// A string, or a list of strings.
+    Text,
+    Flag,
+    Integer,
+    Double,
+    /// The value, or each of a list of values, as YAML.
+    Any,
+    AnyOfEach,
+    /// A message of the value, or of each of a list of values.
+    One(Encode),
+    Each(Encode),
+    /// A map as a message with a named message of each member.
+    Map(Encode),
+    /// All members whose names begin with `x-`.
+    Extensions,
+}
+
+use Form::{Any, AnyOfEach, Double, Each, Extensions, Flag, Integer, One, Text};
+
+/// Encodes the message of a value.
+type Encode = fn(&Value) -> Message;
+
+const DOCUMENT: &[Field] = &[
+    (1, "swagger", Text),
+    (2, "info", One(|info| message(info, INFO))),
+    (8, "paths", One(|paths| named_messages(2, paths, |item| message(item, PATH)))),
+    (9, "definitions", Form::Map(schema)),
+    (10, "parameters", Form::Map(parameter)),
+    (12, "security", Each(|requirement| named_messages(1, requirement, strings))),
+    (13, "securityDefinitions", Form::Map(|definition| wrapped(2, message(definition, KEY)))),
+    (16, "", Extensions),
+];
+
+const INFO: &[Field] = &[(1, "title", Text), (2, "version", Text), (3, "description", Text)];
+
+const KEY: &[Field] = &[(1, "type", Text), (2, "name", Text), (3, "in", Text), (4, "description", Text)];
+
+const PATH: &[Field] = &[
+    (2, "get", One(operation)),
+    (3, "put", One(operation)),
+    (4, "post", One(operation)),
+    (5, "delete", One(operation)),
+    (6, "options", One(operation)),
+    (7, "head", One(operation)),
+    (8, "patch", One(operation)),
+    (9, "parameters", Each(parameter_or_reference)),
+    (10, "", Extensions),
+];
+
+const OPERATION: &[Field] = &[
+    (1, "tags", Text),
+    (2, "summary", Text),
+    (3, "description", Text),
+    (5, "operationId", Text),
+    (6, "produces", Text),
+    (7, "consumes", Text),
+    (8, "parameters", Each(parameter_or_reference)),
+    (9, "responses", One(responses)),
+    (10, "schemes", Text),
+    (11, "deprecated", Flag),
+    (13, "", Extensions),
+];
+
+const REFERENCE: &[Field] = &[(1, "$ref", Text), (2, "description", Text)];
+
+const BODY: &[Field] = &[
+    (1, "description", Text),
+    (2, "name", Text),
+    (3, "in", Text),
+    (4, "required", Flag),
+    (5, "schema", One(schema)),
+    (6, "", Extensions),
+];
+
+/// A parameter in the query.
+const QUERY: &[Field] = &[
+    (1, "required", Flag),
+    (2, "in", Text),
+    (3, "description", Text),
+    (4, "name", Text),
+    (5, "allowEmptyValue", Flag),
+    (6, "type", Text),
+    (7, "format", Text),
+    (9, "collectionFormat", Text),
+    (10, "default", Any),
+    (17, "pattern", Text),
+    (20, "uniqueItems", Flag),
+    (21, "enum", AnyOfEach),
+    (23, "", Extensions),
+];
+
+const RESPONSE: &[Field] =
+    &[(1, "description", Text), (2, "schema", One(|value| wrapped(1, schema(value)))), (5, "", Extensions)];
+
+const DOCS: &[Field] = &[(1, "description", Text), (2, "url", Text)];
+
+const SCHEMA: &[Field] = &[
+    (1, "$ref", Text),
+    (2, "format", Text),
+    (3, "title", Text),
+    (4, "description", Text),
+    (5, "default", Any),
+    (6, "multipleOf", Double),
+    (7, "maximum", Double),
+    (8, "exclusiveMaximum", Flag),
+    (9, "minimum", Double),
+    (10, "exclusiveMinimum", Flag),
+    (11, "maxLength", Integer),
+    (12, "minLength", Integer),
+    (13, "pattern", Text),
+    (14, "maxItems", Integer),
+    (15, "minItems", Integer),
+    (16, "uniqueItems", Flag),
+    (17, "maxProperties", Integer),
+    (18, "minProperties", Integer),
+    (19, "required", Text),
+    (20, "enum", AnyOfEach),
+    (21, "additionalProperties", One(additional)),
+    (22, "type", One(strings)),
+    (23, "items", One(|items| wrapped(1, schema(items)))),
+    (24, "allOf", Each(schema)),
+    (25, "properties", Form::Map(schema)),
+    (27, "readOnly", Flag),
+    (29, "externalDocs", One(|docs| message(docs, DOCS))),
+    (30, "example", Any),
+    (31, "", Extensions),
+];
+
+/// The bytes of a document.
 pub(super) fn encode(document: &Value) -> Vec<u8> {
+    message(document, DOCUMENT).into_bytes()
+}
+
+/// The message of an object.
+fn message(object: &Value, fields: &[Field]) -> Message {
     let mut out = Message::default();
-    out.text(1, document, "swagger");
-    with(&mut out, 2, document, "info", info);
-    let mut paths = Message::default();
-    for (path, item) in members(document.get("paths")) {
-        paths.message(2, named(path, path_item(item)));
+    for (number, name, form) in fields {
+        if matches!(form, Extensions) {
+            let all = members(Some(object)).iter().filter(|(name, _)| name.starts_with("x-"));
+            all.for_each(|(name, value)| out.message(*number, named(name, any(value))));
+        }
+        let Some(value) = object.get(name) else { continue };
+        let items = || value.as_list().into_iter().flatten();
+        match form {
+            Text => texts(value).for_each(|text| out.bytes(*number, text.as_bytes())),
+            Flag => out.integer(*number, i64::from(value.as_bool() == Some(true))),
+            Integer => out.integer(*number, value.as_i64().unwrap_or_default()),
+            Double => out.double(*number, value),
+            Any => out.message(*number, any(value)),
+            AnyOfEach => items().for_each(|item| out.message(*number, any(item))),
+            One(encode) => out.message(*number, encode(value)),
+            Each(encode) => items().for_each(|item| out.message(*number, encode(item))),
+            Form::Map(encode) => out.message(*number, named_messages(1, value, *encode)),
+            Extensions => {}
+        }
     }
-    out.message(8, paths);
-    with(&mut out, 9, document, "definitions", |definitions| entries(definitions, schema));
-    with(&mut out, 10, document, "parameters", |parameters| entries(parameters, parameter));
-    for requirement in items(document, "security") {
-        out.message(
-            12,
-            entries(requirement, |scopes| {
-                let mut list = Message::default();
-                for scope in scopes.as_list().into_iter().flatten().filter_map(Value::as_str) {
-                    list.bytes(1, scope.as_bytes());
-                }
-                list
-            }),
-        );
-    }
-    with(&mut out, 13, document, "securityDefinitions", |definitions| entries(definitions, security));
-    extensions(&mut out, 16, document);
-    out.into_bytes()
+    out
 }
 
-/// A member of an object as a message, if it is there.
-fn with(out: &mut Message, field: u32, object: &Value, name: &str, message: impl Fn(&Value) -> Message) {
-    if let Some(member) = object.get(name) {
-        out.message(field, message(member));
-    }
+/// A string that is not empty, or the strings of a list.
+fn texts(value: &Value) -> impl Iterator<Item = &str> {
+    let one = value.as_str().filter(|text| !text.is_empty());
+    one.into_iter().chain(value.as_list().into_iter().flatten().filter_map(Value::as_str))
 }
 
-fn items<'v>(object: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
-    object.get(name).and_then(Value::as_list).into_iter().flatten()
+/// A message with a list of strings.
+fn strings(value: &Value) -> Message {
+    let mut out = Message::default();
+    texts(value).for_each(|text| out.bytes(1, text.as_bytes()));
+    out
+}
+
+/// A message with one field.
+fn wrapped(number: u32, value: Message) -> Message {
+    let mut out = Message::default();
+    out.message(number, value);
+    out
 }
 
 /// A message with a name and a value, as for each member of a map.
@@ -55,11 +201,11 @@ fn named(name: &str, value: Message) -> Message {
     out
 }
 
-/// A map as a list of named messages.
-fn entries(map: &Value, message: impl Fn(&Value) -> Message) -> Message {
+/// A map as a message with a list of named messages.
+fn named_messages(number: u32, map: &Value, encode: Encode) -> Message {
     let mut out = Message::default();
     for (name, value) in members(Some(map)) {
-        out.message(1, named(name, message(value)));
+        out.message(number, named(name, encode(value)));
     }
     out
 }
@@ -75,224 +221,58 @@ fn any(value: &Value) -> Message {
     out
 }
 
-fn extensions(out: &mut Message, field: u32, object: &Value) {
-    let all: &Map = members(Some(object));
-    for (name, value) in all.iter().filter(|(name, _)| name.starts_with("x-")) {
-        out.message(field, named(name, any(value)));
-    }
-}
-
-fn info(info: &Value) -> Message {
-    let mut out = Message::default();
-    out.text(1, info, "title");
-    out.text(2, info, "version");
-    out.text(3, info, "description");
-    out
-}
-
-fn security(definition: &Value) -> Message {
-    let mut key = Message::default();
-    key.text(1, definition, "type");
-    key.text(2, definition, "name");
-    key.text(3, definition, "in");
-    key.text(4, definition, "description");
-    let mut out = Message::default();
-    out.message(2, key);
-    out
-}
-
-fn path_item(item: &Value) -> Message {
-    let mut out = Message::default();
-    let methods = ["get", "put", "post", "delete", "options", "head", "patch"];
-    for (field, method) in (2..).zip(methods) {
-        with(&mut out, field, item, method, operation);
-    }
-    for item in items(item, "parameters") {
-        out.message(9, parameters_item(item));
-    }
-    extensions(&mut out, 10, item);
-    out
-}
-
-fn operation(operation: &Value) -> Message {
-    let mut out = Message::default();
-    out.texts(1, operation, "tags");
-    out.text(2, operation, "summary");
-    out.text(3, operation, "description");
-    out.text(5, operation, "operationId");
-    out.texts(6, operation, "produces");
-    out.texts(7, operation, "consumes");
-    for item in items(operation, "parameters") {
-        out.message(8, parameters_item(item));
-    }
-    with(&mut out, 9, operation, "responses", responses);
-    out.texts(10, operation, "schemes");
-    out.flag(11, operation, "deprecated");
-    extensions(&mut out, 13, operation);
-    out
-}
-
-fn reference(value: &Value) -> Message {
-    let mut out = Message::default();
-    out.text(1, value, "$ref");
-    out.text(2, value, "description");
-    out
-}
-
-fn parameters_item(item: &Value) -> Message {
-    let mut out = Message::default();
-    if item.get("$ref").is_some() {
-        out.message(2, reference(item));
-    } else {
-        out.message(1, parameter(item));
-    }
-    out
-}
-
-fn parameter(parameter: &Value) -> Message {
-    let mut out = Message::default();
-    let place = parameter.get("in").and_then(Value::as_str).unwrap_or_default();
-    if place == "body" {
-        let mut body = Message::default();
-        body.text(1, parameter, "description");
-        body.text(2, parameter, "name");
-        body.text(3, parameter, "in");
-        body.flag(4, parameter, "required");
-        with(&mut body, 5, parameter, "schema", schema);
-        extensions(&mut body, 6, parameter);
-        out.message(1, body);
-        return out;
-    }
-    let mut other = Message::default();
-    let (variant, message) = match place {
-        "header" => (1, simple_parameter(parameter, 0)),
-        "query" => (3, simple_parameter(parameter, 1)),
-        _ => (4, simple_parameter(parameter, 0)),
-    };
-    other.message(variant, message);
-    out.message(2, other);
-    out
-}
-
-/// A parameter outside the body. Those of queries have one field more, which shifts the numbers of the others.
-fn simple_parameter(parameter: &Value, shift: u32) -> Message {
-    let mut out = Message::default();
-    out.flag(1, parameter, "required");
-    out.text(2, parameter, "in");
-    out.text(3, parameter, "description");
-    out.text(4, parameter, "name");
-    if shift > 0 {
-        out.flag(5, parameter, "allowEmptyValue");
-    }
-    out.text(5 + shift, parameter, "type");
-    out.text(6 + shift, parameter, "format");
-    out.text(8 + shift, parameter, "collectionFormat");
-    with(&mut out, 9 + shift, parameter, "default", any);
-    out.text(16 + shift, parameter, "pattern");
-    out.flag(19 + shift, parameter, "uniqueItems");
-    for item in items(parameter, "enum") {
-        out.message(20 + shift, any(item));
-    }
-    extensions(&mut out, 22 + shift, parameter);
-    out
-}
-
-fn responses(responses: &Value) -> Message {
-    let mut out = Message::default();
-    for (code, response) in members(Some(responses)).iter().filter(|(code, _)| !code.starts_with("x-")) {
-        let mut value = Message::default();
-        if response.get("$ref").is_some() {
-            value.message(2, reference(response));
-        } else {
-            value.message(1, response_message(response));
-        }
-        out.message(1, named(code, value));
-    }
-    extensions(&mut out, 2, responses);
-    out
-}
-
-fn response_message(response: &Value) -> Message {
-    let mut out = Message::default();
-    out.text(1, response, "description");
-    with(&mut out, 2, response, "schema", |value| {
-        let mut item = Message::default();
-        item.message(1, schema(value));
-        item
-    });
-    extensions(&mut out, 5, response);
-    out
+fn operation(value: &Value) -> Message {
+    message(value, OPERATION)
 }
 
 fn schema(value: &Value) -> Message {
+    message(value, SCHEMA)
+}
+
+/// One of two messages: the second one for a reference.
+fn or_reference(value: &Value, encode: Encode) -> Message {
+    match value.get("$ref") {
+        Some(_) => wrapped(2, message(value, REFERENCE)),
+        None => wrapped(1, encode(value)),
+    }
+}
+
+fn parameter_or_reference(value: &Value) -> Message {
+    or_reference(value, parameter)
+}
+
+fn parameter(value: &Value) -> Message {
+    let number = match value.get("in").and_then(Value::as_str) {
+        Some("body") => return wrapped(1, message(value, BODY)),
+        Some("query") => return wrapped(2, wrapped(3, message(value, QUERY))),
+        Some("header") => 1,
+        _ => 4,
+    };
+    // Without the field of queries, the others have the numbers before theirs.
+    let own = QUERY.iter().filter(|(_, name, _)| *name != "allowEmptyValue");
+    let own: Vec<Field> =
+        own.map(|(at, name, form)| (if *at > 5 { at - 1 } else { *at }, *name, *form)).collect();
+    wrapped(2, wrapped(number, message(value, &own)))
+}
+
+fn responses(value: &Value) -> Message {
     let mut out = Message::default();
-    out.text(1, value, "$ref");
-    out.text(2, value, "format");
-    out.text(3, value, "title");
-    out.text(4, value, "description");
-    with(&mut out, 5, value, "default", any);
-    out.double(6, value, "multipleOf");
-    out.double(7, value, "maximum");
-    out.flag(8, value, "exclusiveMaximum");
-    out.double(9, value, "minimum");
-    out.flag(10, value, "exclusiveMinimum");
-    out.integer(11, value, "maxLength");
-    out.integer(12, value, "minLength");
-    out.text(13, value, "pattern");
-    out.integer(14, value, "maxItems");
-    out.integer(15, value, "minItems");
-    out.flag(16, value, "uniqueItems");
-    out.integer(17, value, "maxProperties");
-    out.integer(18, value, "minProperties");
-    out.texts(19, value, "required");
-    for item in items(value, "enum") {
-        out.message(20, any(item));
+    let codes = members(Some(value)).iter().filter(|(code, _)| !code.starts_with("x-"));
+    for (code, response) in codes {
+        out.message(1, named(code, or_reference(response, |response| message(response, RESPONSE))));
     }
-    with(&mut out, 21, value, "additionalProperties", additional);
-    with(&mut out, 22, value, "type", |kind| {
-        let mut list = Message::default();
-        match kind {
-            Value::String(kind) => list.bytes(1, kind.as_bytes()),
-            kinds => kinds
-                .as_list()
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .for_each(|kind| list.bytes(1, kind.as_bytes())),
-        }
-        list
-    });
-    with(&mut out, 23, value, "items", |inner| {
-        let mut list = Message::default();
-        list.message(1, schema(inner));
-        list
-    });
-    for inner in items(value, "allOf") {
-        out.message(24, schema(inner));
-    }
-    with(&mut out, 25, value, "properties", |properties| entries(properties, schema));
-    out.flag(27, value, "readOnly");
-    with(&mut out, 29, value, "externalDocs", |docs| {
-        let mut out = Message::default();
-        out.text(1, docs, "description");
-        out.text(2, docs, "url");
-        out
-    });
-    with(&mut out, 30, value, "example", any);
-    extensions(&mut out, 31, value);
+    let extensions = message(value, &[(2, "", Extensions)]);
+    out.append(extensions);
     out
 }
 
 /// The schema of other properties, or whether there may be any.
 fn additional(value: &Value) -> Message {
-    let mut out = Message::default();
     match value {
-        Value::Bool(true) => {
-            let object = Value::Map(Map::single("boolean", true));
-            out.flag(2, &object, "boolean");
+        Value::Bool(is_free) => {
+            let object = Value::Map(Map::single("is_free", *is_free));
+            message(&object, &[(2, "is_free", Flag)])
         }
-        Value::Bool(false) => {}
-        inner => out.message(1, schema(inner)),
+        inner => wrapped(1, schema(inner)),
     }
-    out
 }
