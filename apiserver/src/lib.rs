@@ -61,5 +61,6 @@ pub mod watch;
 pub use crate::http::Body;
 pub use limits::Limits;
 pub use server::{ApiServer, Builder, Collection, LoadError};
+pub use service::Answering;
 pub use snapshot::Snapshot;
 pub use source::{Random, Source};

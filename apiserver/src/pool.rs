@@ -25,18 +25,24 @@ thread_local! {
     static MOVES: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Moves the request, which [`Pool::answer`] polls, to the pool.
+/// Moves a request to the pool, unless it is there.
 pub(crate) async fn enter() {
     let mut is_moved = false;
-    poll_fn(|_| {
+    poll_fn(|context| {
         if is_moved {
             return Poll::Ready(());
         }
         is_moved = true;
         MOVES.set(true);
+        context.waker().wake_by_ref();
         Poll::Pending
     })
     .await;
+}
+
+/// Whether the request that this thread polled last [moves](enter) to the pool, where [`Pool::run`] continues it.
+pub(crate) fn moves() -> bool {
+    MOVES.take()
 }
 
 /// An error if the work of this thread was stopped, so that results made meanwhile are incomplete.
@@ -67,26 +73,10 @@ impl Pool {
         Pool { places: Arc::new(Semaphore::new(THREADS)), deadline, ending: Arc::default() }
     }
 
-    /// Runs a request, on this thread until it [moves](enter) to the pool. `None` if it did not end there in time.
-    pub(crate) async fn answer<T: Send + 'static>(
-        &self,
-        request: impl Future<Output = T> + Send + 'static,
-    ) -> Option<T> {
-        let mut request = Box::pin(request);
-        let begun = poll_fn(|context| {
-            let polled = request.as_mut().poll(context);
-            if MOVES.take() { Poll::Ready(None) } else { polled.map(Some) }
-        });
-        match begun.await {
-            Some(answer) => Some(answer),
-            None => self.run(request).await,
-        }
-    }
-
     /// Runs a request on threads of the pool. `None` if it did not end before its deadline or before the
     /// [end](Pool::end) of the pool. Then it is stopped, as it is if this is dropped: it writes nothing, or completes what
     /// has to follow from a write.
-    async fn run<T: Send + 'static>(
+    pub(crate) async fn run<T: Send + 'static>(
         &self,
         request: impl Future<Output = T> + Send + Unpin + 'static,
     ) -> Option<T> {
@@ -124,6 +114,8 @@ async fn run_to_end<T: Send + 'static>(
             let mut polled = Poll::Pending;
             let is_complete =
                 part.run(|| polled = request.poll_unpin(&mut Context::from_waker(&waker))).is_ok();
+            // It has moved.
+            MOVES.set(false);
             (request, polled.map(|answer| is_complete.then_some(answer)))
         });
         match thread.await {
@@ -173,13 +165,15 @@ mod tests {
     async fn a_request_ends_or_is_stopped_at_its_deadline() {
         let pool = Pool::new(Duration::from_millis(50));
         let own = std::thread::current().id();
-        let thread = async || std::thread::current().id();
-        assert_eq!(pool.answer(async move { thread().await }).await, Some(own));
-        let moved = async move {
+        let mut request = async move {
             enter().await;
-            thread().await
-        };
-        assert!(pool.answer(moved).await.is_some_and(|thread| thread != own));
+            // A request that is in the pool stays there.
+            enter().await;
+            std::thread::current().id()
+        }
+        .boxed();
+        assert!((&mut request).now_or_never().is_none() && moves() && !moves());
+        assert!(pool.run(request).await.is_some_and(|thread| thread != own));
         assert_eq!(pool.run(endless().boxed()).await, None);
     }
 

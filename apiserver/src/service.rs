@@ -2,14 +2,17 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::task::{self, Poll, ready};
+use std::sync::Arc;
+use std::task::{self, Poll};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::{Method, Request, Response};
 use tokio::runtime::Handle;
 
+use crate::gate::Gate;
 use crate::http::{Body, Context, TestRequests, respond, timed_out};
+use crate::pool;
 use crate::server::ApiServer;
 
 impl ApiServer {
@@ -27,7 +30,7 @@ where
 {
     type Response = Response<Body>;
     type Error = Infallible;
-    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
+    type Future = Answering;
 
     fn poll_ready(&mut self, _: &mut task::Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
@@ -36,43 +39,53 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (server, gate) = (self.clone(), self.gate.clone());
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-        let request = async move { respond(&server.context(), request).await };
-        let answer = async move { Ok(gate.pool.answer(request).await.unwrap_or_else(timed_out)) }.boxed();
-        match is_read {
-            true => answer,
-            false => Finished { answer: Some(answer), is_begun: false }.boxed(),
-        }
+        let answer = async move { respond(&server.context(), request).await };
+        Answering { gate, answer: Some(answer.boxed()), is_read, is_begun: false }
     }
 }
 
-type Answer = BoxFuture<'static, Result<Response<Body>, Infallible>>;
-
-/// A request that may write, which continues to its end if its client leaves: a definition that was stored is served, a
-/// definition that was deleted ends with its objects, and an address that was reserved is used or released.
-struct Finished {
-    answer: Option<Answer>,
+/// The answer to a request of an [`ApiServer`].
+///
+/// A request that may write continues to its end if its client leaves: a definition that was stored is served, a definition
+/// that was deleted ends with its objects, and an address that was reserved is used or released.
+pub struct Answering {
+    gate: Arc<Gate>,
+    answer: Option<BoxFuture<'static, Response<Body>>>,
+    is_read: bool,
     is_begun: bool,
 }
 
-impl Future for Finished {
+impl Future for Answering {
     type Output = Result<Response<Body>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<Self::Output> {
         self.is_begun = true;
-        let Some(answer) = &mut self.answer else { return Poll::Pending };
-        let response = ready!(answer.poll_unpin(context));
-        self.answer = None;
-        Poll::Ready(response)
+        loop {
+            let Some(mut answer) = self.answer.take() else { return Poll::Pending };
+            let polled = answer.poll_unpin(context);
+            if pool::moves() {
+                let gate = self.gate.clone();
+                let moved = async move { gate.pool.run(answer).await.unwrap_or_else(timed_out) };
+                self.answer = Some(moved.boxed());
+                continue;
+            }
+            if polled.is_pending() {
+                self.answer = Some(answer);
+            }
+            return polled.map(Ok);
+        }
     }
 }
 
-impl Drop for Finished {
+impl Drop for Answering {
     fn drop(&mut self) {
         // A request that was never polled has not begun. After a panic it cannot continue.
-        if let Some(answer) = self.answer.take().filter(|_| self.is_begun && !std::thread::panicking())
+        let is_left = self.is_begun && !self.is_read && !std::thread::panicking();
+        if let Some(answer) = self.answer.take().filter(|_| is_left)
             && let Ok(runtime) = Handle::try_current()
         {
-            runtime.spawn(answer);
+            let gate = self.gate.clone();
+            runtime.spawn(Answering { gate, answer: Some(answer), is_read: true, is_begun: true });
         }
     }
 }

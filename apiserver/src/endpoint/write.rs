@@ -5,12 +5,14 @@ use fieldmanager_value::Value;
 
 use super::read::internal;
 use super::review::review;
+use super::services::Allocation;
 use super::{Answer, Call, Content, Core, Failure, Verb};
 use crate::object::text;
-use crate::pool::{check_deadline, completing};
+use crate::pool::{check_deadline, completing, enter};
 use crate::store::{Entry, Key, Revision, StoreError, Write};
 
-/// How often a name is generated for one object.
+/// How often a name is generated for one object, and how often a request is overtaken by other writes before it runs on the
+/// pool, where it has a deadline.
 const ATTEMPTS: usize = 8;
 
 impl Core {
@@ -22,6 +24,7 @@ impl Core {
         let handlers = call.served.handlers().map_err(internal)?;
         let (now, uid) = (self.source.now(), self.source.uid());
         let options = call.query.request_options();
+        let dry_run = !options.dry_run.is_empty();
         let mut attempt = 0;
         loop {
             attempt += 1;
@@ -30,42 +33,50 @@ impl Core {
             let made = handlers.create(&request, None, call.body);
             check_deadline()?;
             let outcome = self.admitted(call, made).await?;
-            let dry_run = !options.dry_run.is_empty();
             let key = call.served.key(call.namespace, text(&outcome.object, &["metadata", "name"]))?;
             let (outcome, allocations) = self.allocated(call, outcome, None, dry_run).await?;
-            let written = match options.dry_run.is_empty() {
-                true => {
-                    let stored = self.created(call.served, &outcome.object);
-                    self.store.write(&key, Write::Create(stored)).await
-                }
-                false => match self.store.get(&key, None).await?.entry {
+            let written = match dry_run {
+                false => self.store.write(&key, self.write_of(call, &outcome, None)).await,
+                true => match self.store.get(&key, None).await?.entry {
                     None => return Ok(answer(outcome)),
                     current => Err(StoreError::Conflict { key: key.clone(), current }),
                 },
             };
-            match written {
+            let current = match written {
                 Ok(revision) => return completing(self.finish(call, &key, outcome, revision)).await,
-                Err(StoreError::Conflict { current, .. }) => {
-                    self.release(&allocations).await?;
-                    let generated = !text(&outcome.object, &["metadata", "generateName"]).is_empty();
-                    if generated && attempt < ATTEMPTS {
-                        continue;
-                    }
-                    // The handlers say why an object that exists cannot be created.
-                    let live = current.map(|entry| call.served.live(&entry));
-                    if let Err(refused) = handlers.create(&request, live.as_ref(), call.body) {
-                        return Err(refused.into());
-                    }
-                    if attempt >= ATTEMPTS {
-                        return Err(internal(
-                            "the object was created and deleted again and again".to_owned(),
-                        ));
-                    }
-                }
-                Err(error) => {
-                    self.release_failed(&error, &allocations).await;
-                    return Err(error.into());
-                }
+                Err(error) => self.unwritten(error, &allocations).await?,
+            };
+
+            // A generated name may be taken.
+            let generated = !text(&outcome.object, &["metadata", "generateName"]).is_empty();
+            if generated && attempt < ATTEMPTS {
+                continue;
+            }
+
+            // The handlers say why an object that exists cannot be created.
+            let live = current.map(|entry| call.served.live(&entry));
+            handlers.create(&request, live.as_ref(), call.body)?;
+            if attempt >= ATTEMPTS {
+                return Err(internal("the object was created and deleted again and again".to_owned()));
+            }
+        }
+    }
+
+    /// Frees the allocations of a write that did not take place. Returns the object that is stored if another write was
+    /// first.
+    async fn unwritten(
+        &self,
+        error: StoreError,
+        allocations: &[Allocation],
+    ) -> Result<Option<Entry>, Failure> {
+        match error {
+            StoreError::Conflict { current, .. } => {
+                self.release(allocations).await?;
+                Ok(current)
+            }
+            error => {
+                self.release_failed(&error, allocations).await;
+                Err(error.into())
             }
         }
     }
@@ -75,6 +86,7 @@ impl Core {
         let handlers = call.served.handlers().map_err(internal)?;
         let (now, uid) = (self.source.now(), self.source.uid());
         let options = call.query.request_options();
+        let dry_run = !options.dry_run.is_empty();
         let request = self.request(call, &options, now, &uid);
         if call.name.is_empty() {
             // The handlers say what a request to a collection lacks.
@@ -82,7 +94,12 @@ impl Core {
         }
         let key = call.served.key(call.namespace, call.name)?;
         let mut entry = self.store.get(&key, None).await?.entry;
+        let mut attempt = 0;
         loop {
+            attempt += 1;
+            if attempt == ATTEMPTS {
+                enter().await;
+            }
             let live = entry.as_ref().map(|entry| call.served.live(entry));
             let made = run(handlers, call.verb, &request, live.as_ref(), call.body);
             check_deadline()?;
@@ -90,7 +107,6 @@ impl Core {
                 None => self.admitted(call, made).await?,
                 Some(_) => made?,
             };
-            let dry_run = !options.dry_run.is_empty();
             let (outcome, allocations) = self.allocated(call, outcome, live.as_ref(), dry_run).await?;
             let outcome = rewritten(call, outcome, entry.as_ref());
             if dry_run {
@@ -107,14 +123,7 @@ impl Core {
                     }
                     return completing(self.finish(call, &key, outcome, revision)).await;
                 }
-                Err(StoreError::Conflict { current, .. }) => {
-                    self.release(&allocations).await?;
-                    entry = current;
-                }
-                Err(error) => {
-                    self.release_failed(&error, &allocations).await;
-                    return Err(error.into());
-                }
+                Err(error) => entry = self.unwritten(error, &allocations).await?,
             }
         }
     }
