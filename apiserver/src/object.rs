@@ -1,5 +1,6 @@
 //! Parts of objects.
 
+use fieldmanager_managedfields::Status;
 use fieldmanager_value::{List, Map, Str, Value};
 
 /// The finalizer of an object whose dependents are deleted before it.
@@ -38,19 +39,33 @@ pub(crate) fn with_metadata(object: &Value, name: &str, value: Option<Value>) ->
         Some(value) => metadata.insert(Str::from(name), value),
         None => metadata.remove(name),
     };
-    let mut fields = fields.clone();
-    fields.insert("metadata", Value::Map(metadata));
+    with(object, "metadata", metadata)
+}
+
+/// A `Status` as a value.
+pub(crate) fn to_value(status: &Status) -> Value {
+    let json = serde_json::to_value(status).unwrap_or_default();
+    serde_json::from_value(json).unwrap_or_default()
+}
+
+/// The object at a revision.
+pub(crate) fn at_revision(object: &Value, revision: impl ToString) -> Value {
+    with_metadata(object, "resourceVersion", Some(revision.to_string().into()))
+}
+
+/// The object with a field set.
+pub(crate) fn with(object: &Value, name: &str, value: impl Into<Value>) -> Value {
+    let mut fields = object.as_map().cloned().unwrap_or_default();
+    fields.insert(name, value.into());
     Value::Map(fields)
 }
 
 /// The object with a field of a map of it.
 pub(crate) fn with_field(object: &Value, map: &str, name: &str, value: Value) -> Value {
-    let Value::Map(fields) = object else { return object.clone() };
-    let mut inner = fields.get(map).and_then(Value::as_map).cloned().unwrap_or_else(Map::new);
-    inner.insert(name, value);
-    let mut fields = fields.clone();
-    fields.insert(map, Value::Map(inner));
-    Value::Map(fields)
+    match object {
+        Value::Map(fields) => with(object, map, with(fields.get(map).unwrap_or(&Value::Null), name, value)),
+        _ => object.clone(),
+    }
 }
 
 /// A field of the metadata, unless it is null.
@@ -88,9 +103,7 @@ pub(crate) fn edit_list(
     name: &str,
     edit: impl FnMut(&Value) -> Option<Value>,
 ) -> Value {
-    let map = |value: Option<&Value>| value.and_then(Value::as_map).cloned().unwrap_or_default();
-    let mut object: Map = map(Some(object));
-    let mut fields: Map = map(object.get(parent));
+    let mut fields = object.get(parent).and_then(Value::as_map).cloned().unwrap_or_default();
     let items = fields.get(name).and_then(Value::as_list);
     let items: List = items.into_iter().flatten().filter_map(edit).collect();
     if items.is_empty() {
@@ -98,8 +111,7 @@ pub(crate) fn edit_list(
     } else {
         fields.insert(name, Value::List(items));
     }
-    object.insert(parent, Value::Map(fields));
-    Value::Map(object)
+    with(object, parent, fields)
 }
 
 /// Whether a list below an object has items.

@@ -4,14 +4,15 @@
 
 use std::{pin::Pin, sync::Arc, time::Duration, vec};
 
-use fieldmanager_value::{Map, Value};
+use fieldmanager_managedfields::Status;
+use fieldmanager_value::Value;
 use futures::{
     StreamExt,
     stream::{self, BoxStream},
 };
 use tokio::time::{Instant, Sleep};
 
-use crate::object::map;
+use crate::object::{at_revision, map, to_value, with, with_field};
 use crate::store::{BoxWatch, Entry, Event, Key, List, Prefix, Revision, SharedStore, StoreError};
 
 mod encoded;
@@ -203,8 +204,11 @@ impl Watcher {
             if self.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 return Ok(None);
             }
+
             match &mut self.phase {
                 Phase::Start => return Ok(None),
+
+                // The objects that exist, page by page.
                 Phase::Initial(initial) => {
                     if let Some(entry) = initial.entries.next() {
                         let object = (self.request.present)(&entry.object, entry.revision);
@@ -228,6 +232,8 @@ impl Watcher {
                         }
                     }
                 }
+
+                // What happens later, until the end of the watch.
                 Phase::Live(live) => {
                     tokio::select! {
                         biased;
@@ -344,44 +350,33 @@ async fn elapsed(sleep: &mut Option<Pin<Box<Sleep>>>) {
 }
 
 fn bookmark_event(bookmark: &Value, revision: Revision, ends_initial_events: bool) -> WatchEvent {
-    let mut object = bookmark.as_map().cloned().unwrap_or_default();
-    let mut metadata = object.get("metadata").and_then(Value::as_map).cloned().unwrap_or_default();
-    metadata.insert("resourceVersion", revision.to_string());
+    let mut object = at_revision(bookmark, revision);
     if ends_initial_events {
-        metadata.insert("annotations", Value::Map(Map::single(INITIAL_EVENTS_END, "true")));
+        object = with_field(&object, "metadata", "annotations", map([(INITIAL_EVENTS_END, "true".into())]));
     }
-    object.insert("metadata", Value::Map(metadata));
-    WatchEvent { kind: EventKind::Bookmark, object: Value::Map(object), revision: None }
+    WatchEvent { kind: EventKind::Bookmark, object, revision: None }
 }
 
 /// The `Status` of an error, as the object of an event.
 pub(crate) fn status(error: &StoreError) -> Value {
-    let failure = |code: i64, reason: &str, message: String, details: Option<Value>| {
-        let mut fields = vec![
-            ("kind", Value::from("Status")),
-            ("apiVersion", "v1".into()),
-            ("metadata", map([])),
-            ("status", "Failure".into()),
-            ("message", message.into()),
-            ("reason", reason.into()),
-        ];
-        fields.extend(details.map(|details| ("details", details)));
-        fields.push(("code", code.into()));
-        map(fields)
-    };
-    match error {
+    let (code, reason, message) = match error {
         StoreError::Compacted { requested, oldest } => {
-            failure(410, "Expired", format!("too old resource version: {requested} ({oldest})"), None)
+            (410, "Expired", format!("too old resource version: {requested} ({oldest})"))
         }
         StoreError::Future { requested, current } => {
-            let cause = map([
-                ("reason", "ResourceVersionTooLarge".into()),
-                ("message", "Too large resource version".into()),
-            ]);
-            let details = map([("causes", vec![cause].into()), ("retryAfterSeconds", 1.into())]);
             let message = format!("Timeout: Too large resource version: {requested}, current: {current}");
-            failure(504, "Timeout", message, Some(details))
+            (504, "Timeout", message)
         }
-        error => failure(500, "InternalError", error.to_string(), None),
+        error => (500, "InternalError", error.to_string()),
+    };
+    let status = to_value(&Status::failure(code, reason, message, None));
+    if code != 504 {
+        return status;
     }
+    let cause = [
+        ("reason", Value::from("ResourceVersionTooLarge")),
+        ("message", "Too large resource version".into()),
+    ];
+    let details = map([("causes", vec![map(cause)].into()), ("retryAfterSeconds", 1.into())]);
+    with(&status, "details", details)
 }

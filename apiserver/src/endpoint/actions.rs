@@ -3,10 +3,10 @@
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 
-use super::delete::read_body;
+use super::delete::{read_body, success};
 use super::failure::Unwritten;
 use super::{Answer, Call, Content, Core, Failure, Verb};
-use crate::object::{text, with_field, with_metadata};
+use crate::object::{at_revision, text, with, with_field};
 
 impl Core {
     /// A request to a subresource that the handlers do not know.
@@ -60,7 +60,7 @@ impl Core {
             let object = change(&call.served.read(&live))?;
             match self.replace(call.served, &live, call.served.to_stored(&object)).await {
                 Ok(revision) => {
-                    return Ok(with_metadata(&object, "resourceVersion", Some(revision.to_string().into())));
+                    return Ok(at_revision(&object, revision));
                 }
                 Err(Unwritten::Overtaken(current)) => entry = current,
                 Err(Unwritten::Failed(failure)) => return Err(failure),
@@ -85,13 +85,6 @@ fn bound(call: &Call<'_>, pod: &Value, node: &str) -> Result<Value, Failure> {
 
 /// A `Status` of success.
 fn done(code: u16) -> Answer {
-    let status = [
-        ("kind", Value::from("Status")),
-        ("apiVersion", "v1".into()),
-        ("metadata", Value::Map(Default::default())),
-        ("status", "Success".into()),
-        ("code", Value::Int(i64::from(code))),
-    ];
-    let status = status.into_iter().map(|(name, value)| (fieldmanager_value::Str::from(name), value));
-    Answer { code, warnings: Vec::new(), content: Content::Status(Value::Map(status.collect())) }
+    let content = Content::Status(with(&success(), "code", i64::from(code)));
+    Answer { code, warnings: Vec::new(), content }
 }

@@ -3,13 +3,16 @@
 use fieldmanager_handlers::internal::Media;
 use fieldmanager_managedfields::{Status, Time};
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
-use fieldmanager_value::{List, Map, Str, Value};
+use fieldmanager_value::{List, Value};
 
 use super::failure::Unwritten;
 use super::lifecycle::deleted_definition;
 use super::{Answer, Call, Content, Core, Failure, with_warning};
 use crate::collector::Propagation;
-use crate::object::{FOREGROUND, ORPHAN, has_items, is_terminating, text, with_field, with_metadata};
+use crate::object::{
+    FOREGROUND, ORPHAN, at_revision, finalizers, has_items, is_terminating, map, metadata, text, with,
+    with_field, with_metadata,
+};
 use crate::query::Query;
 use crate::registry::Served;
 use crate::store::{Entry, Write};
@@ -133,47 +136,42 @@ impl Core {
         let is_namespace = served.kind().kind == "Namespace" && served.facts.group.is_empty();
         let name = text(&live, &["metadata", "name"]);
         if is_namespace && PERMANENT.contains(&name) {
-            return Err(Failure::from(forbidden_namespace(name)).into());
+            return Err(forbidden_namespace(name).into());
         }
+
+        // What happens to the object.
         let now = self.source.now();
         let step = match served.is_definition() && !is_terminating(&live) {
             true => Step::Mark(deleted_definition(&live, &now.to_string())),
             false => options.step(served, &live, now),
         };
-        match step {
+        let progress = match step {
             // The consequences of an earlier deletion may have failed.
-            Step::Nothing => Ok((Answer::object(200, live), Progress::Waits)),
-            Step::Mark(object) if options.dry_run => Ok((Answer::object(200, object), Progress::Waits)),
-            Step::Mark(object) => {
-                let write = Write::Update { expected: entry.revision, object: served.to_stored(&object) };
-                let revision = self.store.write(&entry.key, write).await?;
-                let object = with_metadata(&object, "resourceVersion", Some(revision.to_string().into()));
-                let code = if options.is_cascading { 202 } else { 200 };
-                Ok((Answer::object(code, object), Progress::Waits))
+            Step::Mark(_) | Step::Nothing => Progress::Waits,
+            Step::End(_) | Step::Remove => Progress::Removed,
+        };
+        let is_accepted = options.is_cascading && !options.dry_run && matches!(step, Step::Mark(_));
+        let code = if is_accepted { 202 } else { 200 };
+
+        // The object after it.
+        let (key, expected) = (&entry.key, entry.revision);
+        let update = |object: &Value| Write::Update { expected, object: served.to_stored(object) };
+        let object = match step {
+            Step::Mark(marked) if options.dry_run => marked,
+            _ if options.dry_run => live.clone(),
+            Step::Nothing => live.clone(),
+            Step::Mark(marked) => at_revision(&marked, self.store.write(key, update(&marked)).await?),
+            Step::End(marked) => {
+                let expected = self.store.write(key, update(&marked)).await?;
+                at_revision(&marked, self.store.write(key, Write::Delete { expected }).await?)
             }
-            step @ (Step::Remove | Step::End(_)) => {
-                let mut object = live.clone();
-                if !options.dry_run {
-                    let mut expected = entry.revision;
-                    if let Step::End(marked) = step {
-                        let write = Write::Update { expected, object: served.to_stored(&marked) };
-                        expected = self.store.write(&entry.key, write).await?;
-                        object = marked;
-                    }
-                    let revision = self.store.write(&entry.key, Write::Delete { expected }).await?;
-                    object = with_metadata(&object, "resourceVersion", Some(revision.to_string().into()));
-                }
-                let returned = served.is_builtin()
-                    && RETURNED.iter().any(|(group, kinds)| {
-                        served.facts.group == **group && kinds.contains(&served.facts.kind.as_str())
-                    });
-                let content = match returned {
-                    true => Content::Object(object),
-                    false => Content::Status(success(served, &live)),
-                };
-                Ok((Answer { code: 200, warnings: Vec::new(), content }, Progress::Removed))
-            }
-        }
+            Step::Remove => at_revision(&live, self.store.write(key, Write::Delete { expected }).await?),
+        };
+        let content = match progress {
+            Progress::Removed if !is_returned(served) => Content::Status(deleted(served, &live)),
+            _ => Content::Object(object),
+        };
+        Ok((Answer { code, warnings: Vec::new(), content }, progress))
     }
 
     pub(super) async fn delete_collection(&self, call: &Call<'_>) -> Result<Answer, Failure> {
@@ -234,6 +232,7 @@ impl Options {
     }
 
     fn read(body: &Value, query: &Query) -> Result<Self, Failure> {
+        // A field of the body precedes a parameter of the query.
         let own = |name: &str| body.get(name).filter(|value| !value.is_null());
         let grace = match own("gracePeriodSeconds") {
             Some(value) => value.as_i64(),
@@ -242,6 +241,8 @@ impl Options {
         let orphan =
             own("orphanDependents").and_then(Value::as_bool).or(query.optional_flag("orphanDependents"));
         let policy = own("propagationPolicy").and_then(Value::as_str).or(query.get("propagationPolicy"));
+
+        // The policy is named, or an old client says whether dependents are orphans.
         let mut errors = Vec::new();
         if policy.is_some() && orphan.is_some() {
             let detail = "orphanDependents and deletionPropagation cannot be both set";
@@ -267,6 +268,7 @@ impl Options {
                 None
             }
         };
+
         let dry_run: Vec<&str> = match own("dryRun").and_then(Value::as_list) {
             Some(list) => list.iter().filter_map(Value::as_str).collect(),
             None => query.all("dryRun").collect(),
@@ -278,6 +280,7 @@ impl Options {
             let kind = GroupVersionKind::new("meta.k8s.io", "", "DeleteOptions");
             return Err(Status::invalid(&kind, "", &errors).into());
         }
+
         let precondition = |name: &str| {
             Some(text(own("preconditions")?, &[name]).to_owned()).filter(|text| !text.is_empty())
         };
@@ -310,11 +313,7 @@ impl Options {
                  the {what} in record ({found}). The object might have been {since}",
                 served.group_kind(),
             );
-            let mut details = fieldmanager_managedfields::Details::default();
-            details.name = name.to_owned();
-            details.group = served.facts.group.to_string();
-            details.kind = served.facts.kind.to_string();
-            Failure::from(Status::failure(409, "Conflict", message, Some(details)))
+            Failure::about(409, "Conflict", (&served.facts.group, &served.facts.kind, name), message)
         };
         let own = text(live, &["metadata", "uid"]);
         if let Some(uid) = self.uid.as_deref().filter(|uid| *uid != own) {
@@ -331,20 +330,14 @@ impl Options {
     ///
     /// Behaviour: `BeforeDelete` of `k8s.io/apiserver/pkg/registry/rest`, and `Delete` of the generic registry.
     fn step(&self, served: &Served, live: &Value, now: Time) -> Step {
-        let field = |name: &str| {
-            live.get("metadata").and_then(|metadata| metadata.get(name)).filter(|value| !value.is_null())
-        };
-        let finalizers: Vec<&str> = field("finalizers")
-            .and_then(Value::as_list)
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
+        let finalizers: Vec<&str> = finalizers(live).collect();
         let wanted = self.finalizers(served, &finalizers);
         let changed = wanted != finalizers;
-        let terminating =
-            field("deletionTimestamp").and_then(Value::as_str).and_then(|time| time.parse::<Time>().ok());
-        let own_grace = field("deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default();
+        let terminating = metadata(live, "deletionTimestamp")
+            .and_then(Value::as_str)
+            .and_then(|time| time.parse::<Time>().ok());
+        let own_grace =
+            metadata(live, "deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default();
         let pending_namespace = served.is_builtin()
             && served.kind().kind == "Namespace"
             && has_items(live, &["spec", "finalizers"]);
@@ -433,6 +426,14 @@ impl Options {
     }
 }
 
+/// Whether the answer to a deletion is the object.
+fn is_returned(served: &Served) -> bool {
+    let is_own = |(group, kinds): &(&str, &[&str])| {
+        served.facts.group == **group && kinds.contains(&served.facts.kind.as_str())
+    };
+    served.is_builtin() && RETURNED.iter().any(is_own)
+}
+
 /// Whether the dependents of a kind remain unless the request says otherwise.
 fn orphans_by_default(served: &Served) -> bool {
     let kind = (served.facts.group.as_str(), served.facts.kind.as_str());
@@ -444,7 +445,7 @@ fn terminating_at(object: &Value, ends: i64, grace: i64, raise_generation: bool)
     let time = Time::from_unix_seconds(ends).map(|time| Value::from(time.to_string().as_str())).ok();
     let object = with_metadata(object, "deletionTimestamp", time);
     let object = with_metadata(&object, "deletionGracePeriodSeconds", Some(Value::Int(grace)));
-    let generation = object.get("metadata").and_then(|metadata| metadata.get("generation")?.as_i64());
+    let generation = metadata(&object, "generation").and_then(Value::as_i64);
     match generation.filter(|generation| raise_generation && *generation > 0) {
         Some(generation) => with_metadata(&object, "generation", Some(Value::Int(generation + 1))),
         None => object,
@@ -465,16 +466,23 @@ pub(super) fn read_body(call: &Call<'_>, kind: &GroupVersionKind) -> Result<Valu
     }
 }
 
-fn forbidden_namespace(name: &str) -> Status {
-    let mut details = fieldmanager_managedfields::Details::default();
-    details.name = name.to_owned();
-    details.kind = "namespaces".to_owned();
+fn forbidden_namespace(name: &str) -> Failure {
     let message = format!("namespaces {name:?} is forbidden: this namespace may not be deleted");
-    Status::failure(403, "Forbidden", message, Some(details))
+    Failure::about(403, "Forbidden", ("", "namespaces", name), message)
+}
+
+/// A `Status` of success.
+pub(super) fn success() -> Value {
+    map([
+        ("kind", "Status".into()),
+        ("apiVersion", "v1".into()),
+        ("metadata", map([])),
+        ("status", "Success".into()),
+    ])
 }
 
 /// The answer to a deletion that is complete.
-fn success(served: &Served, object: &Value) -> Value {
+fn deleted(served: &Served, object: &Value) -> Value {
     let details = [
         ("name", text(object, &["metadata", "name"])),
         ("group", served.facts.group.as_str()),
@@ -482,16 +490,5 @@ fn success(served: &Served, object: &Value) -> Value {
         ("uid", text(object, &["metadata", "uid"])),
     ];
     let details = details.into_iter().filter(|(_, text)| !text.is_empty());
-    let details: Map = details.map(|(name, text)| (Str::from(name), Value::from(text))).collect();
-    [
-        ("kind", Value::from("Status")),
-        ("apiVersion", "v1".into()),
-        ("metadata", Map::new().into()),
-        ("status", "Success".into()),
-        ("details", details.into()),
-    ]
-    .into_iter()
-    .map(|(name, value)| (Str::from(name), value))
-    .collect::<Map>()
-    .into()
+    with(&success(), "details", map(details.map(|(name, text)| (name, text.into()))))
 }

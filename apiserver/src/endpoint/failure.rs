@@ -6,7 +6,7 @@ use fieldmanager_managedfields::{Cause, Details, Status};
 use fieldmanager_value::Value;
 
 use super::call::Call;
-use crate::object::with_field;
+use crate::object::{to_value, with_field};
 use crate::store::{Entry, InvalidKey, StoreError};
 
 /// The answer to a request that failed.
@@ -30,8 +30,7 @@ impl Failure {
 
     /// The `Status` of the answer.
     pub(crate) fn body(&self) -> Value {
-        let json = serde_json::to_value(&*self.status).unwrap_or_default();
-        let mut body: Value = serde_json::from_value(json).unwrap_or_default();
+        let mut body = to_value(&self.status);
         if !self.next.is_empty() {
             body = with_field(&body, "metadata", "continue", self.next.as_str().into());
         }
@@ -60,6 +59,18 @@ impl Failure {
         Status::failure(405, "MethodNotAllowed", message.to_owned(), details).into()
     }
 
+    /// A failure with an object in its details.
+    pub(crate) fn about(
+        code: u16,
+        reason: &'static str,
+        (group, kind, name): (&str, &str, &str),
+        message: String,
+    ) -> Self {
+        let mut details = Details::default();
+        (details.group, details.kind, details.name) = (group.to_owned(), kind.to_owned(), name.to_owned());
+        Status::failure(code, reason, message, Some(details)).into()
+    }
+
     /// A failure about the object of a request. The message gets the resource and the quoted name.
     pub(crate) fn of_object(
         code: u16,
@@ -67,12 +78,9 @@ impl Failure {
         call: &Call<'_>,
         message: impl FnOnce(&str, &str) -> String,
     ) -> Self {
-        let mut details = Details::default();
-        details.name = call.name.to_owned();
-        details.group = call.served.facts.group.to_string();
-        details.kind = call.served.facts.plural.to_string();
+        let facts = &call.served.facts;
         let message = message(&call.served.group_resource(), &format!("{:?}", call.name));
-        Status::failure(code, reason, message, Some(details)).into()
+        Failure::about(code, reason, (&facts.group, &facts.plural, call.name), message)
     }
 
     /// 404: the object of a request does not exist.

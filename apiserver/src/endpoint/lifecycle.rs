@@ -63,12 +63,9 @@ impl Core {
     async fn refused_namespace(&self, call: &Call<'_>) -> Result<Option<Failure>, Failure> {
         let Ok(key) = Key::new("", "namespaces", None, call.namespace) else { return Ok(None) };
         let Some(entry) = self.store.get(&key, None).await?.entry else {
-            let mut details = fieldmanager_managedfields::Details::default();
-            details.name = call.namespace.to_owned();
-            details.kind = "namespaces".to_owned();
             let message = format!("namespaces {:?} not found", call.namespace);
-            let status = fieldmanager_managedfields::Status::failure(404, "NotFound", message, Some(details));
-            return Ok(Some(status.into()));
+            let about = ("", "namespaces", call.namespace);
+            return Ok(Some(Failure::about(404, "NotFound", about, message)));
         };
         if text(&entry.object, &["status", "phase"]) != "Terminating" {
             return Ok(None);

@@ -1,12 +1,11 @@
 //! Requests that ask a question: reviews of access and of tokens. Their objects are not stored.
 
 use fieldmanager_builtin::Kind;
-use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::{List, Value};
 
 use super::delete::read_body;
 use super::{Answer, Call, Content, Failure};
-use crate::object::{map, with_field};
+use crate::object::{map, with, with_field};
 
 fn all() -> Value {
     Value::List(List::from_iter([Value::from("*")]))
@@ -23,7 +22,9 @@ pub(super) fn review(call: &Call<'_>) -> Result<Answer, Failure> {
         ("uid", "admin".into()),
         ("groups", Value::List(List::from_iter(["system:masters", "system:authenticated"].map(Value::from)))),
     ]);
-    let object = with_kind(&decoded.object, call.served.kind());
+    let kind = call.served.kind();
+    let object = with(&decoded.object, "apiVersion", kind.api_version());
+    let object = with(&object, "kind", kind.kind.clone());
     let object = match call.served.facts.kind.as_str() {
         "SelfSubjectRulesReview" => {
             let rules = |name| Value::List(List::from_iter([map([("verbs", all()), (name, all())])]));
@@ -33,26 +34,11 @@ pub(super) fn review(call: &Call<'_>) -> Result<Answer, Failure> {
                 ("nonResourceRules", rules("nonResourceURLs")),
                 ("incomplete", false.into()),
             ]);
-            with_status(&object, status)
+            with(&object, "status", status)
         }
-        "SelfSubjectReview" => with_status(&object, map([("userInfo", user)])),
-        "TokenReview" => with_status(&object, map([("authenticated", true.into()), ("user", user)])),
+        "SelfSubjectReview" => with(&object, "status", map([("userInfo", user)])),
+        "TokenReview" => with(&object, "status", map([("authenticated", true.into()), ("user", user)])),
         _ => with_field(&object, "status", "allowed", true.into()),
     };
     Ok(Answer { code: 201, warnings: Vec::new(), content: Content::Object(object) })
-}
-
-fn with_kind(object: &Value, kind: &GroupVersionKind) -> Value {
-    let Value::Map(fields) = object else { return object.clone() };
-    let mut fields = fields.clone();
-    fields.insert("apiVersion", kind.api_version());
-    fields.insert("kind", kind.kind.clone());
-    Value::Map(fields)
-}
-
-fn with_status(object: &Value, status: Value) -> Value {
-    let Value::Map(fields) = object else { return object.clone() };
-    let mut fields = fields.clone();
-    fields.insert("status", status);
-    Value::Map(fields)
 }

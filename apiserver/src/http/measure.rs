@@ -27,6 +27,8 @@ pub(super) fn labels(core: &Core, head: &Head, route: &Route) -> Labels {
         Route::OpenApiV3(_) => return other("/openapi/v3"),
         Route::Unknown => return other(""),
     };
+
+    // Requests to resources that are not served have no series of their own.
     let registry = core.registry();
     let Some(served) = registry.get(&path.group, &path.version, &path.plural) else { return other("") };
     let facts = &served.facts;
@@ -34,6 +36,7 @@ pub(super) fn labels(core: &Core, head: &Head, route: &Route) -> Labels {
     let is_apply =
         head.header(header::CONTENT_TYPE).is_some_and(|media| media.starts_with("application/apply-patch"));
     let dry_run: Vec<&str> = head.query.all("dryRun").filter(|value| !value.is_empty()).collect();
+
     Labels {
         verb: match verb {
             Some(Verb::List) => "LIST",
@@ -53,10 +56,12 @@ pub(super) fn labels(core: &Core, head: &Head, route: &Route) -> Labels {
         subresource: facts
             .subresource(&path.subresource)
             .map_or_else(String::new, |_| path.subresource.clone()),
-        scope: match () {
-            () if !path.name.is_empty() || verb == Some(Verb::Create) => "resource",
-            () if !path.namespace.is_empty() => "namespace",
-            () => "cluster",
+        scope: if !path.name.is_empty() || verb == Some(Verb::Create) {
+            "resource"
+        } else if !path.namespace.is_empty() {
+            "namespace"
+        } else {
+            "cluster"
         },
         is_resource: true,
     }

@@ -2,7 +2,7 @@
 
 use fieldmanager_value::{List, Map, Str, Value};
 
-use crate::object::{map, text};
+use crate::object::{map, text, with};
 
 /// The fields of every version that are in `spec` if all versions have the same, and their names in a version.
 const COMMON: [(&str, &str); 4] = [
@@ -20,7 +20,7 @@ pub(super) fn from_beta(object: &Value) -> Option<Value> {
     if text(object, &["apiVersion"]) != "apiextensions.k8s.io/v1beta1" {
         return None;
     }
-    let object = with_top(object, "apiVersion", "apiextensions.k8s.io/v1".into());
+    let object = with(object, "apiVersion", "apiextensions.k8s.io/v1");
     let mut spec = object.get("spec")?.as_map()?.clone();
     let common: Vec<(&str, Value)> =
         COMMON.iter().filter_map(|(old, new)| Some((*new, spec.remove(old)?))).collect();
@@ -41,9 +41,8 @@ pub(super) fn from_beta(object: &Value) -> Option<Value> {
             }
         }
         if let Some(columns) = version.get("additionalPrinterColumns").and_then(Value::as_list) {
-            let columns: List =
-                columns.iter().map(|column| renamed(column, "JSONPath", "jsonPath")).collect();
-            version.insert("additionalPrinterColumns", Value::List(columns));
+            let columns: List = columns.iter().map(with_path).collect();
+            version.insert("additionalPrinterColumns", columns);
         }
         Value::Map(version)
     });
@@ -62,19 +61,14 @@ pub(super) fn from_beta(object: &Value) -> Option<Value> {
         }
         spec.insert("conversion", Value::Map(conversion));
     }
-    Some(with_top(&object, "spec", Value::Map(spec)))
+    Some(with(&object, "spec", spec))
 }
 
-fn with_top(object: &Value, name: &str, value: Value) -> Value {
-    let mut fields = object.as_map().cloned().unwrap_or_default();
-    fields.insert(name, value);
-    Value::Map(fields)
-}
-
-fn renamed(object: &Value, old: &str, new: &str) -> Value {
-    let mut fields = object.as_map().cloned().unwrap_or_default();
-    if let Some(value) = fields.remove(old) {
-        fields.insert(new, value);
+/// A column, whose path has another name.
+fn with_path(column: &Value) -> Value {
+    let mut fields = column.as_map().cloned().unwrap_or_default();
+    if let Some(path) = fields.remove("JSONPath") {
+        fields.insert("jsonPath", path);
     }
     Value::Map(fields)
 }
