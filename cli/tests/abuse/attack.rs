@@ -16,6 +16,10 @@ use crate::server::PATIENCE;
 pub(crate) struct Abuser(JoinHandle<()>);
 
 impl Abuser {
+    pub(crate) fn new(conduct: impl Future<Output = ()> + Send + 'static) -> Self {
+        Abuser(tokio::spawn(conduct))
+    }
+
     /// Waits until this client, which writes or reads, sees that the server ended its connection.
     pub(crate) async fn until_cut_off(&mut self) {
         tokio::time::timeout(PATIENCE, &mut self.0).await.unwrap().unwrap();
@@ -84,12 +88,12 @@ pub(crate) async fn some(address: &str, harm: Harm, count: u64) -> Vec<Abuser> {
         let mut stream = TcpStream::connect(address).await.unwrap();
         // They do not act at the same moment.
         let delay = Duration::from_millis(number * 1000 / count);
-        abusers.push(Abuser(tokio::spawn(async move {
+        abusers.push(Abuser::new(async move {
             // An error: the server ended the connection.
             if act(&mut stream, harm, delay).await.is_ok() {
                 std::future::pending::<()>().await;
             }
-        })));
+        }));
     }
     abusers
 }
@@ -191,7 +195,7 @@ pub(crate) async fn http2(address: &str, connections: usize, streams: usize, kin
         let builder = builder.initial_window_size(100);
         let (client, connection) = builder.handshake::<_, Bytes>(stream).await.unwrap();
         let kinds = kinds.to_vec();
-        abusers.push(Abuser(tokio::spawn(async move {
+        abusers.push(Abuser::new(async move {
             let requests = async {
                 let mut running = JoinSet::new();
                 for number in 0..streams {
@@ -207,7 +211,7 @@ pub(crate) async fn http2(address: &str, connections: usize, streams: usize, kin
             // The client keeps a connection that cannot be used any more.
             let _socket = socket;
             std::future::pending::<()>().await;
-        })));
+        }));
     }
     abusers
 }

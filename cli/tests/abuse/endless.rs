@@ -27,7 +27,7 @@ const SOON: Duration = Duration::from_millis(100);
 
 /// How a client connects. It connects again for each request.
 #[derive(Clone)]
-enum Transport {
+pub(crate) enum Transport {
     Http1,
     Http2,
     /// HTTP/2 over TLS.
@@ -35,7 +35,7 @@ enum Transport {
 }
 
 /// Sends a request on a connection of its own, and returns the code and the body of the answer.
-async fn send(
+pub(crate) async fn send(
     address: &str,
     transport: &Transport,
     method: &str,
@@ -81,7 +81,7 @@ where
 }
 
 /// What connects to a server with a certificate that it made.
-fn connector(server: &Server) -> TlsConnector {
+pub(crate) fn connector(server: &Server) -> TlsConnector {
     let kubeconfig = serde_json::from_str::<serde_json::Value>(&server.kubeconfig()).unwrap();
     let authority = kubeconfig["clusters"][0]["cluster"]["certificate-authority-data"].as_str().unwrap();
     let authority = base64::engine::general_purpose::STANDARD.decode(authority).unwrap();

@@ -15,6 +15,7 @@
 
 mod attack;
 mod endless;
+mod flood;
 mod server;
 mod stop;
 

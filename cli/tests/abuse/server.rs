@@ -3,7 +3,7 @@
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::sync::RwLock;
 
@@ -95,8 +95,8 @@ pub(crate) fn config_map(name: &str, data: &str) -> String {
 }
 
 /// A connection that is used again and again.
-pub(crate) struct Connection {
-    pub(crate) stream: BufReader<TcpStream>,
+pub(crate) struct Connection<S = TcpStream> {
+    pub(crate) stream: BufReader<S>,
 }
 
 impl Connection {
@@ -123,7 +123,9 @@ impl Connection {
         self.stream.get_mut().write_all(request.as_bytes()).await?;
         self.answer().await
     }
+}
 
+impl<S: AsyncRead + Unpin> Connection<S> {
     /// Reads the head of an answer, and returns its status code and the length of its body.
     pub(crate) async fn head(&mut self) -> std::io::Result<(u16, usize)> {
         let mut line = String::new();
