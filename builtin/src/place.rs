@@ -1,5 +1,7 @@
 //! A value of an object with its path, and the checks that many fields need.
 
+use std::collections::BTreeSet;
+
 use fieldmanager_structural::internal::{NameSyntax, label_value, qualified_name};
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::internal::go_format::quote;
@@ -85,6 +87,29 @@ impl<'v> Place<'v> {
         errors.push(FieldError::forbidden(self.at(name), detail));
     }
 
+    pub(crate) fn invalid_if(&self, is_fault: bool, name: &str, detail: &str, errors: &mut Errors) {
+        if is_fault {
+            self.invalid(name, detail, errors);
+        }
+    }
+
+    pub(crate) fn forbid_if(&self, is_fault: bool, name: &str, detail: &str, errors: &mut Errors) {
+        if is_fault {
+            self.forbid(name, detail, errors);
+        }
+    }
+
+    pub(crate) fn missing(&self, name: &str, detail: &str, errors: &mut Errors) {
+        errors.push(FieldError::required(self.at(name), detail));
+    }
+
+    /// Adds the string of a field to those that were found so far, and an error if it is one of them.
+    pub(crate) fn unique(&self, name: &str, found: &mut BTreeSet<&'v str>, errors: &mut Errors) {
+        if !found.insert(self.text(name)) {
+            errors.push(FieldError::duplicate(self.at(name), self.text(name)));
+        }
+    }
+
     /// Requires a string or list that is not empty, and returns whether there is one.
     pub(crate) fn require(&self, name: &str, detail: &str, errors: &mut Errors) -> bool {
         let is_set = match self.get(name) {
@@ -93,7 +118,7 @@ impl<'v> Place<'v> {
             other => other.is_some(),
         };
         if !is_set {
-            errors.push(FieldError::required(self.at(name), detail));
+            self.missing(name, detail, errors);
         }
         is_set
     }
@@ -107,18 +132,24 @@ impl<'v> Place<'v> {
         }
     }
 
+    /// Requires that the string of a field, empty if there is none, is one of the accepted ones.
+    pub(crate) fn text_one_of(&self, name: &str, accepted: &[&str], errors: &mut Errors) {
+        let text = self.text(name);
+        if !accepted.contains(&text) {
+            errors.push(FieldError::not_supported(self.at(name), text, accepted));
+        }
+    }
+
     /// Requires one of the accepted strings.
     pub(crate) fn require_one_of(&self, name: &str, accepted: &[&str], errors: &mut Errors) {
         match self.text(name) {
-            "" => errors.push(FieldError::required(self.at(name), "")),
+            "" => self.missing(name, "", errors),
             _ => self.one_of(name, accepted, errors),
         }
     }
 
     pub(crate) fn non_negative(&self, name: &str, errors: &mut Errors) {
-        if self.int(name).is_some_and(|number| number < 0) {
-            self.invalid(name, NOT_NEGATIVE, errors);
-        }
+        self.invalid_if(self.int(name).is_some_and(|number| number < 0), name, NOT_NEGATIVE, errors);
     }
 
     /// Requires that a number, if there is one, is in a range.

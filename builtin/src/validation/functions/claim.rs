@@ -13,20 +13,23 @@ pub(super) fn template(template: &Place<'_>, errors: &mut Errors) {
     }
 }
 
-pub(super) fn spec(claim: &Place<'_>, errors: &mut Errors) {
+/// The modes of access are known, and one of them excludes the others.
+pub(super) fn access_modes(spec: &Place<'_>, errors: &mut Errors) {
     const MODES: &[&str] = &["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
-    claim.require("accessModes", "at least 1 access mode is required", errors);
-    if let Some(selector) = claim.child("selector") {
-        selector::check(&selector, errors);
-    }
-    let modes = || claim.values("accessModes").filter_map(|mode| mode.as_str());
+    let modes = || spec.values("accessModes").filter_map(|mode| mode.as_str());
     for mode in modes().filter(|mode| !MODES.contains(mode)) {
-        errors.push(FieldError::not_supported(claim.at("accessModes"), mode, MODES));
+        errors.push(FieldError::not_supported(spec.at("accessModes"), mode, MODES));
     }
     let is_single = |mode: &str| mode == "ReadWriteOncePod";
     if modes().any(is_single) && modes().any(|mode| !is_single(mode) && MODES.contains(&mode)) {
-        claim.forbid("accessModes", "may not use ReadWriteOncePod with other access modes", errors);
+        spec.forbid("accessModes", "may not use ReadWriteOncePod with other access modes", errors);
     }
+}
+
+pub(super) fn spec(claim: &Place<'_>, errors: &mut Errors) {
+    claim.require("accessModes", "at least 1 access mode is required", errors);
+    selector::check_child(claim, "selector", errors);
+    access_modes(claim, errors);
     let requests = claim.child("resources").and_then(|resources| resources.child("requests"));
     let storage = requests.and_then(|requests| requests.get("storage"));
     let path = || claim.at("resources").key("storage");

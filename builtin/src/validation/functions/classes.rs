@@ -94,9 +94,7 @@ pub(super) fn priority_level_status(level: &Field<'_>, errors: &mut Errors) {
     let mut seen = BTreeSet::new();
     for condition in level.get("status").get("conditions").items() {
         let ty = condition.get("type");
-        if !seen.insert(ty.text()) {
-            errors.push(FieldError::duplicate(ty.path.clone(), ty.text()));
-        }
+        ty.unique(&mut seen, errors);
         ty.require("", errors);
     }
 }
@@ -105,12 +103,13 @@ pub(super) fn priority_level_status(level: &Field<'_>, errors: &mut Errors) {
 fn concurrency(level: &Field<'_>, errors: &mut Errors) {
     let shares = level.get("nominalConcurrencyShares");
     shares.invalid_if(shares.number() < 0, "must be a non-negative integer", errors);
+    lendable(level, errors);
+}
+
+fn lendable(level: &Field<'_>, errors: &mut Errors) {
     let percent = level.get("lendablePercent");
-    percent.invalid_if(
-        !(0..=100).contains(&percent.number()),
-        "must be between 0 and 100, inclusive",
-        errors,
-    );
+    let is_percent = (0..=100).contains(&percent.number());
+    percent.invalid_if(!is_percent, "must be between 0 and 100, inclusive", errors);
 }
 
 /// Checks the limits of a priority level, and its queues.
@@ -123,12 +122,7 @@ fn limits(limited: &Field<'_>, errors: &mut Errors) {
         "Queue" | "Reject" | "" => {}
         _ => response.get("type").one_of(&["Queue", "Reject"], errors),
     }
-    let percent = limited.get("lendablePercent");
-    percent.invalid_if(
-        !(0..=100).contains(&percent.number()),
-        "must be between 0 and 100, inclusive",
-        errors,
-    );
+    lendable(limited, errors);
     let borrowing = limited.get("borrowingLimitPercent");
     borrowing.invalid_if(borrowing.number() < 0, "if specified, must be a non-negative integer", errors);
 }

@@ -263,11 +263,8 @@ pub(super) fn quota(object: &Field<'_>, errors: &mut Errors) {
         scopes.invalid_if(!is_known && found.insert(""), "unsupported scope", errors);
         let misfits = |(name, _): (&str, Field<'_>)| is_quota_resource(name) && !fits(scope, name);
         let is_restricted = is_known || scope == "CrossNamespacePodAffinity";
-        scopes.invalid_if(
-            is_restricted && found.insert(scope) && spec.get("hard").entries().any(misfits),
-            "unsupported scope applied to resource",
-            errors,
-        );
+        let is_misfit = is_restricted && found.insert(scope) && spec.get("hard").entries().any(misfits);
+        scopes.invalid_if(is_misfit, "unsupported scope applied to resource", errors);
     }
     for pair in CONFLICTING {
         scopes.invalid_if(pair.iter().all(|scope| scope_names.contains(scope)), "conflicting scopes", errors);
@@ -386,9 +383,7 @@ pub(super) fn limits(object: &Field<'_>, errors: &mut Errors) {
             ty.invalid_text("must be a standard limit type or fully qualified", errors);
         }
         ty.faults(found, errors);
-        if !types.insert(ty.text()) {
-            errors.push(FieldError::duplicate(ty.path.clone(), ty.text()));
-        }
+        ty.unique(&mut types, errors);
         let names = |member: &str, errors: &mut Errors| {
             for (name, value) in limit.get(member).entries() {
                 match ty.text() {

@@ -1,5 +1,7 @@
 //! A value with its path, which functions check.
 
+use std::collections::BTreeSet;
+
 use fieldmanager_structural::internal::{NameSyntax, qualified_name};
 use fieldmanager_structural::{FieldError, FieldErrorKind, FieldPath};
 use fieldmanager_value::Value;
@@ -149,6 +151,13 @@ impl<'v> Field<'v> {
 
     pub(super) fn duplicate(&self, errors: &mut Errors) {
         errors.push(FieldError::duplicate(self.path.clone(), self.shown()));
+    }
+
+    /// Adds the string to those that were found so far, and an error if it is one of them.
+    pub(super) fn unique(&self, found: &mut BTreeSet<&'v str>, errors: &mut Errors) {
+        if !found.insert(self.text()) {
+            errors.push(FieldError::duplicate(self.path.clone(), self.text()));
+        }
     }
 
     pub(super) fn not_supported(&self, accepted: &[&str], errors: &mut Errors) {

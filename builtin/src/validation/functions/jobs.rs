@@ -20,7 +20,7 @@ pub(super) fn job(object: &Field<'_>, errors: &mut Errors) {
     }
     job_spec(&spec, errors);
     match spec.child("selector") {
-        None => errors.push(FieldError::required(spec.at("selector"), "")),
+        None => spec.missing("selector", "", errors),
         Some(selector) => selector::check(&selector, errors),
     }
     if !workloads::selects_template(&spec) {
@@ -84,7 +84,7 @@ fn job_spec(spec: &Place<'_>, errors: &mut Errors) {
     let is_set = |name: &str| spec.get(name).is_some();
     if is_set("maxFailedIndexes") && !is_set("backoffLimitPerIndex") {
         let detail = "when maxFailedIndexes is specified";
-        errors.push(FieldError::required(spec.at("backoffLimitPerIndex"), detail));
+        spec.missing("backoffLimitPerIndex", detail, errors);
     }
     if spec.get("managedBy").is_some() {
         spec.require("managedBy", "", errors);
@@ -94,13 +94,11 @@ fn job_spec(spec: &Place<'_>, errors: &mut Errors) {
     if spec.text("completionMode") == "Indexed" {
         if !is_set("completions") {
             let detail = "when completion mode is Indexed";
-            errors.push(FieldError::required(spec.at("completions"), detail));
+            spec.missing("completions", detail, errors);
         }
     } else {
         for name in ["backoffLimitPerIndex", "maxFailedIndexes"] {
-            if is_set(name) {
-                spec.invalid(name, "requires indexed completion mode", errors);
-            }
+            spec.invalid_if(is_set(name), name, "requires indexed completion mode", errors);
         }
     }
     if let Some(policy) = spec.child("podFailurePolicy") {
@@ -157,9 +155,7 @@ fn failure_policy(spec: &Place<'_>, policy: &Place<'_>, errors: &mut Errors) {
                 let detail = "must be one of the container or initContainer names in the pod template";
                 codes.invalid("containerName", detail, errors);
             }
-            if codes.len("values") == 0 {
-                codes.invalid("values", "at least one value is required", errors);
-            }
+            codes.invalid_if(codes.len("values") == 0, "values", "at least one value is required", errors);
             exit_codes(codes, errors);
         }
         for condition in rule.items("onPodConditions") {
@@ -198,9 +194,7 @@ fn exit_codes(codes: &Place<'_>, errors: &mut Errors) {
         is_ordered &= last.is_none_or(|last| last <= number);
         last = Some(number);
     }
-    if !is_ordered {
-        codes.invalid("values", "must be ordered", errors);
-    }
+    codes.invalid_if(!is_ordered, "values", "must be ordered", errors);
 }
 
 /// Checks what an update of a job may not change.

@@ -75,7 +75,7 @@ pub(super) fn checks(kind: &str, subresource: &str) -> Option<Checks> {
         ("networking.k8s.io/v1/NetworkPolicy", "") => network::network_policy,
         ("v1/Node", "" | "status") => storage::node,
         ("v1/PersistentVolume", "") => storage::volume,
-        ("v1/PersistentVolumeClaim", "") => storage::claim,
+        ("v1/PersistentVolumeClaim", "") => storage::volume_claim,
         ("storage.k8s.io/v1/CSIDriver", "") => storage::driver,
         ("storage.k8s.io/v1/StorageClass", "") => storage::storage_class,
         ("rbac.authorization.k8s.io/v1/ClusterRole", "") => access::cluster_role,

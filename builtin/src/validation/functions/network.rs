@@ -66,11 +66,8 @@ fn policy_port(field: &Field<'_>, errors: &mut Errors) {
         Some(_) => {
             port.port(errors);
             if end.is_set() {
-                end.invalid_if(
-                    end.number() < port.number(),
-                    "must be greater than or equal to `port`",
-                    errors,
-                );
+                let is_before = end.number() < port.number();
+                end.invalid_if(is_before, "must be greater than or equal to `port`", errors);
                 end.port(errors);
             }
         }
@@ -132,11 +129,8 @@ pub(super) fn ingress(object: &Field<'_>, errors: &mut Errors) {
     for rule in rules.items() {
         let host = rule.get("host");
         if !host.is_empty() {
-            host.invalid_if(
-                address::ip(host.text()).is_some(),
-                "must be a DNS name, not an IP address",
-                errors,
-            );
+            let is_address = address::ip(host.text()).is_some();
+            host.invalid_if(is_address, "must be a DNS name, not an IP address", errors);
             host.faults(formats::host(host.text()), errors);
         }
         let http = rule.get("http");
@@ -295,9 +289,7 @@ pub(super) fn endpoint_slice(slice: &Field<'_>, errors: &mut Errors) {
     for port in slice.get("ports").items() {
         let (name, protocol) = (port.get("name"), port.get("protocol"));
         name.name_or_empty(NameSyntax::Label, errors);
-        if !names.insert(name.text()) {
-            errors.push(FieldError::duplicate(name.path.clone(), name.text()));
-        }
+        name.unique(&mut names, errors);
         if protocol.is_set() {
             protocol.one_of(&PROTOCOLS, errors);
         } else {
@@ -356,9 +348,7 @@ fn slice_endpoint(endpoint: &Field<'_>, ty: &str, errors: &mut Errors) {
         let mut names = BTreeSet::new();
         for hint in endpoint.get("hints").get(list).items() {
             let name = hint.get("name");
-            if !names.insert(name.text()) {
-                name.duplicate(errors);
-            }
+            name.unique(&mut names, errors);
             name.faults(faults(name.text()), errors);
         }
     }

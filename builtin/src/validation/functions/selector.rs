@@ -6,25 +6,37 @@ use fieldmanager_value::Value;
 
 use crate::place::{Errors, Place, faults};
 
-const NO_OPERATOR: &str = "not a valid selector operator";
+pub(super) const NO_OPERATOR: &str = "not a valid selector operator";
 const NEEDS_VALUES: &str = "must be specified when `operator` is 'In' or 'NotIn'";
+const NEEDS_VALUE: &str = "must be specified single value when `operator` is 'Lt' or 'Gt'";
 const NO_VALUES: &str = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
 
 /// Checks a label selector.
 pub(super) fn check(selector: &Place<'_>, errors: &mut Errors) {
     selector.labels("matchLabels", errors);
     for expression in selector.items("matchExpressions") {
-        match expression.text("operator") {
-            "In" | "NotIn" if expression.len("values") == 0 => {
-                errors.push(FieldError::required(expression.at("values"), NEEDS_VALUES));
-            }
-            "Exists" | "DoesNotExist" if expression.len("values") > 0 => {
-                expression.forbid("values", NO_VALUES, errors);
-            }
-            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-            other => errors.push(FieldError::invalid(expression.at("operator"), other, NO_OPERATOR)),
-        }
+        operator(&expression, false, errors);
         key_and_values(&expression, errors);
+    }
+}
+
+/// Checks the operator of an expression and the number of its values. Some expressions may compare numbers.
+pub(super) fn operator(expression: &Place<'_>, has_order: bool, errors: &mut Errors) {
+    let count = expression.len("values");
+    match expression.text("operator") {
+        "In" | "NotIn" if count == 0 => expression.missing("values", NEEDS_VALUES, errors),
+        "Gt" | "Lt" if has_order && count != 1 => expression.missing("values", NEEDS_VALUE, errors),
+        "Exists" | "DoesNotExist" if count > 0 => expression.forbid("values", NO_VALUES, errors),
+        "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+        "Gt" | "Lt" if has_order => {}
+        other => errors.push(FieldError::invalid(expression.at("operator"), other, NO_OPERATOR)),
+    }
+}
+
+/// Checks the label selector of a field, if there is one.
+pub(super) fn check_child(of: &Place<'_>, name: &str, errors: &mut Errors) {
+    if let Some(selector) = of.child(name) {
+        check(&selector, errors);
     }
 }
 

@@ -185,9 +185,7 @@ fn service_port<'v>(port: &Field<'v>, needs_name: bool, names: &mut BTreeSet<&'v
     }
     if !name.is_empty() {
         name.name(NameSyntax::Label, errors);
-        if !names.insert(name.text()) {
-            name.duplicate(errors);
-        }
+        name.unique(names, errors);
     }
     let number = port.get("port");
     number.port(errors);
@@ -236,9 +234,7 @@ fn cluster_ips(spec: &Field<'_>, live: &Field<'_>, errors: &mut Errors) {
     let mut seen = BTreeSet::new();
     for family in families.items() {
         family.one_of(&["IPv4", "IPv6"], errors);
-        if !seen.insert(family.text()) {
-            family.duplicate(errors);
-        }
+        family.unique(&mut seen, errors);
     }
     let policy = spec.get("ipFamilyPolicy");
     policy.optional_one_of(&["PreferDualStack", "RequireDualStack", "SingleStack"], errors);
@@ -261,11 +257,9 @@ fn cluster_ips(spec: &Field<'_>, live: &Field<'_>, errors: &mut Errors) {
         return;
     }
     let v6: Vec<bool> = all.iter().map(|ip| address::ip(ip).is_some_and(|ip| ip.is_ipv6())).collect();
-    ips.invalid_if(
-        all.len() > 1 && (v6.iter().all(|v6| *v6) || !v6.contains(&true)),
-        "may specify no more than one IP for each IP family",
-        errors,
-    );
+    let is_pair = v6.contains(&true) && v6.contains(&false);
+    let detail = "may specify no more than one IP for each IP family";
+    ips.invalid_if(all.len() > 1 && !is_pair, detail, errors);
     if is_headless(spec) {
         return;
     }

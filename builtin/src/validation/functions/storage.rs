@@ -7,15 +7,13 @@ use fieldmanager_structural::{FieldError, FieldErrorKind, FieldPath};
 use fieldmanager_value::Value;
 
 use super::field::{Field, duplicate_struct};
-use super::formats;
-use super::volume_source;
+use super::{claim, formats, selector, volume_source};
 use crate::address;
 use crate::amount::Amount;
 use crate::place::{Errors, IMMUTABLE, faults};
 use crate::table::{Edit, Path};
 use crate::{diff, shown};
 
-const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 const NOT_POSITIVE: &str = "must be greater than zero";
 
 /// The sources of volumes in the order in which Kubernetes looks for them.
@@ -44,20 +42,6 @@ const SOURCES: [&str; 22] = [
     "csi",
 ];
 
-/// The modes must be known, and one of them excludes the others.
-fn access_modes(spec: &Field<'_>, errors: &mut Errors) {
-    let modes = spec.get("accessModes");
-    for mode in modes.items().filter(|mode| !ACCESS_MODES.contains(&mode.text())) {
-        errors.push(FieldError::not_supported(modes.path.clone(), mode.text(), &ACCESS_MODES));
-    }
-    let has = |is_pod: bool| {
-        modes
-            .items()
-            .any(|mode| ACCESS_MODES.contains(&mode.text()) && (mode.text() == "ReadWriteOncePod") == is_pod)
-    };
-    modes.forbid_if(has(true) && has(false), "may not use ReadWriteOncePod with other access modes", errors);
-}
-
 fn is_positive(quantity: &str) -> bool {
     Amount::parse(quantity).is_none_or(|amount| amount > Amount::default())
 }
@@ -65,7 +49,9 @@ fn is_positive(quantity: &str) -> bool {
 pub(super) fn volume(object: &Field<'_>, errors: &mut Errors) {
     let spec = object.get("spec");
     spec.get("accessModes").require("", errors);
-    access_modes(&spec, errors);
+    if let Some(spec) = spec.place() {
+        claim::access_modes(&spec, errors);
+    }
     capacity(&spec.get("capacity"), errors);
     let policy = spec.get("persistentVolumeReclaimPolicy");
     if !policy.is_empty() {
@@ -152,11 +138,8 @@ fn changed_volume(spec: &Field<'_>, live: &Field<'_>, errors: &mut Errors) {
         new.moved(FieldPath::root("nodeAffinity")).invalid_as("VolumeNodeAffinity", detail, errors);
     }
     let class = spec.get("volumeAttributesClassName");
-    class.forbid_if(
-        live.get("volumeAttributesClassName").is_set() && !class.is_set(),
-        "update from non-nil value to nil is forbidden",
-        errors,
-    );
+    let is_removed = class.before().is_set() && !class.is_set();
+    class.forbid_if(is_removed, "update from non-nil value to nil is forbidden", errors);
 }
 
 /// Whether two affinities are equal, apart from labels that got their later names.
@@ -201,32 +184,17 @@ fn node_affinity(required: &Field<'_>, errors: &mut Errors) {
     let terms = required.get("nodeSelectorTerms");
     terms.require("must have at least one node selector term", errors);
     for requirement in terms.items().flat_map(|term| term.get("matchExpressions").items()) {
-        let (operator, values) = (requirement.get("operator"), requirement.get("values"));
-        match operator.text() {
-            "In" | "NotIn" if values.is_empty() => {
-                values.missing("must be specified when `operator` is 'In' or 'NotIn'", errors);
-            }
-            "Exists" | "DoesNotExist" if !values.is_empty() => {
-                values.forbid("may not be specified when `operator` is 'Exists' or 'DoesNotExist'", errors)
-            }
-            "Gt" | "Lt" if values.len() != 1 => {
-                values.missing("must be specified single value when `operator` is 'Lt' or 'Gt'", errors);
-            }
-            "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
-            _ => operator.invalid_text("not a valid selector operator", errors),
-        }
-        let key = requirement.get("key");
-        key.qualified(errors);
-        for value in values.items() {
-            value.faults(label_value(value.text()), errors);
+        if let Some(requirement) = requirement.place() {
+            selector::operator(&requirement, true, errors);
+            selector::key_and_values(&requirement, errors);
         }
     }
 }
 
-pub(super) fn claim(claim: &Field<'_>, errors: &mut Errors) {
+pub(super) fn volume_claim(claim: &Field<'_>, errors: &mut Errors) {
     let spec = claim.get("spec");
     if let Some(spec) = spec.place() {
-        super::claim::spec(&spec, errors);
+        claim::spec(&spec, errors);
     }
     let live = claim.before();
     if live.is_set() {
@@ -289,11 +257,8 @@ fn changed_claim(claim: &Field<'_>, live: &Field<'_>, errors: &mut Errors) {
     let capacity = live.get("status").get("capacity").get("storage");
     let requested = size(&spec);
     let new_size = amount(requested.clone());
-    requested.forbid_if(
-        new_size < amount(size(&old_spec)) && new_size <= amount(capacity),
-        "field can not be less than status.capacity",
-        errors,
-    );
+    let shrinks = new_size < amount(size(&old_spec)) && new_size <= amount(capacity);
+    requested.forbid_if(shrinks, "field can not be less than status.capacity", errors);
     let mode = spec.get("volumeMode");
     mode.moved(FieldPath::root("volumeMode")).immutable(errors);
     let class = spec.get("volumeAttributesClassName");
@@ -340,9 +305,7 @@ fn topologies(topologies: &Field<'_>, errors: &mut Errors) {
             values.require("", errors);
             let mut set = BTreeSet::new();
             for value in values.items() {
-                if !set.insert(value.text()) {
-                    value.duplicate(errors);
-                }
+                value.unique(&mut set, errors);
             }
             key.qualified(errors);
             if values_by_key.insert(key.text(), set).is_some() {
@@ -377,17 +340,12 @@ pub(super) fn driver(object: &Field<'_>, errors: &mut Errors) {
         errors.push(FieldError::not_supported(modes.path.clone(), mode.text(), &accepted));
     }
     let period = spec.get("nodeAllocatableUpdatePeriodSeconds");
-    period.invalid_if(
-        period.is_set() && period.number() < 10,
-        "must be greater than or equal to 10 seconds",
-        errors,
-    );
+    let is_short = period.is_set() && period.number() < 10;
+    period.invalid_if(is_short, "must be greater than or equal to 10 seconds", errors);
     let tokens = spec.get("serviceAccountTokenInSecrets");
-    tokens.invalid_if(
-        tokens.is_set() && spec.get("tokenRequests").is_empty(),
-        "serviceAccountTokenInSecrets is set but no tokenRequests are specified",
-        errors,
-    );
+    let has_none = tokens.is_set() && spec.get("tokenRequests").is_empty();
+    let detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified";
+    tokens.invalid_if(has_none, detail, errors);
     let attach = spec.get("attachRequired");
     attach.moved(spec.path.child("attachedRequired")).immutable(errors);
     modes.immutable(errors);
@@ -424,11 +382,8 @@ pub(super) fn node(node: &Field<'_>, errors: &mut Errors) {
         let detail = format!("field cannot be {words} once set");
         errors.push(FieldError::invalid(new.path, Value::Null, detail));
     }
-    spec.get("externalID").forbid_if(
-        live.is_set() && spec.get("externalID").text() != live.get("externalID").text(),
-        "may not be updated",
-        errors,
-    );
+    let id = spec.get("externalID");
+    id.forbid_if(live.is_set() && id.text() != id.before().text(), "may not be updated", errors);
 }
 
 /// Several ranges of a node are one of each family.
@@ -445,11 +400,8 @@ fn pair_of_ranges(ranges: &Field<'_>, errors: &mut Errors) {
     }
     let families: BTreeSet<bool> =
         parsed.iter().filter_map(|(range, _)| range.map(|(address, _)| address.is_ipv4())).collect();
-    ranges.invalid_if(
-        parsed.len() > 2 || families.len() < 2 || parsed.iter().any(|(range, _)| range.is_none()),
-        "may specify no more than one CIDR for each IP family",
-        errors,
-    );
+    let is_pair = parsed.len() == 2 && families.len() == 2 && parsed.iter().all(|(range, _)| range.is_some());
+    ranges.invalid_if(!is_pair, "may specify no more than one CIDR for each IP family", errors);
 }
 
 /// The taints of a node, whose path in Kubernetes is one of the metadata.

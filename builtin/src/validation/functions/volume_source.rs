@@ -92,7 +92,7 @@ fn quobyte(source: &Place<'_>, errors: &mut Errors) {
         source.require("registry", "must be a host:port pair or multiple pairs separated by commas", errors);
     if has_registry && source.text("tenant").len() >= 65 {
         let detail = "must be a UUID and may not exceed a length of 64 characters";
-        errors.push(FieldError::required(source.at("tenant"), detail));
+        source.missing("tenant", detail, errors);
     }
     source.require("volume", "", errors);
 }
@@ -106,7 +106,7 @@ fn iscsi(source: &Place<'_>, is_persistent: bool, errors: &mut Errors) {
     source.in_range("lun", 0, 255, errors);
     let needs_secret = source.flag("chapAuthDiscovery") || source.flag("chapAuthSession");
     if needs_secret && source.get("secretRef").is_none() {
-        errors.push(FieldError::required(source.at("secretRef"), ""));
+        source.missing("secretRef", "", errors);
     }
     secret_name(source, errors);
 }
@@ -116,7 +116,7 @@ fn fibre_channel(source: &Place<'_>, errors: &mut Errors) {
     match (has_names, source.len("wwids") > 0) {
         (false, false) => {
             let detail = "must specify either targetWWNs or wwids, but not both";
-            errors.push(FieldError::required(source.at("targetWWNs"), detail));
+            source.missing("targetWWNs", detail, errors);
         }
         (true, true) => {
             source.invalid("targetWWNs", "targetWWNs and wwids can not be specified simultaneously", errors);
@@ -124,7 +124,7 @@ fn fibre_channel(source: &Place<'_>, errors: &mut Errors) {
         _ => {}
     }
     if has_names && source.get("lun").is_none() {
-        errors.push(FieldError::required(source.at("lun"), "lun is required if targetWWNs is specified"));
+        source.missing("lun", "lun is required if targetWWNs is specified", errors);
     } else if has_names {
         source.in_range("lun", 0, 255, errors);
     }

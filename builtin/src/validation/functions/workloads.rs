@@ -70,7 +70,7 @@ fn required_selector(spec: &Place<'_>, kind: Workload, errors: &mut Errors) -> b
     let shown = || shown::json("LabelSelector", spec.get("selector"));
     let found = spec.child("selector");
     match &found {
-        None => errors.push(FieldError::required(spec.at("selector"), "")),
+        None => spec.missing("selector", "", errors),
         Some(found) => {
             selector::check(found, errors);
             if selector::is_empty(found) {
@@ -136,10 +136,10 @@ pub(super) fn controller(controller: &Field<'_>, errors: &mut Errors) {
 fn controlled(spec: &Place<'_>, errors: &mut Errors) {
     let selector = spec.map("selector").filter(|selector| !selector.is_empty());
     if selector.is_none() {
-        errors.push(FieldError::required(spec.at("selector"), ""));
+        spec.missing("selector", "", errors);
     }
     let Some(template) = spec.child("template") else {
-        errors.push(FieldError::required(spec.at("template"), ""));
+        spec.missing("template", "", errors);
         return;
     };
     let labels = template_labels(spec);
@@ -192,7 +192,7 @@ fn deployment_strategy(strategy: &Place<'_>, errors: &mut Errors) {
         ("Recreate", None) => {}
         ("RollingUpdate", None) => {
             let detail = "this should be defaulted and never be nil";
-            errors.push(FieldError::required(strategy.at("rollingUpdate"), detail));
+            strategy.missing("rollingUpdate", detail, errors);
         }
         ("RollingUpdate", Some(rolling)) => {
             for name in ["maxUnavailable", "maxSurge"] {
@@ -221,7 +221,7 @@ fn unsupported_strategy(strategy: &Place<'_>, ty: &str, accepted: &[&str]) -> Fi
 fn daemon_strategy(strategy: &Place<'_>, errors: &mut Errors) {
     match (strategy.text("type"), strategy.child("rollingUpdate")) {
         ("OnDelete", _) => {}
-        ("RollingUpdate", None) => errors.push(FieldError::required(strategy.at("rollingUpdate"), "")),
+        ("RollingUpdate", None) => strategy.missing("rollingUpdate", "", errors),
         ("RollingUpdate", Some(rolling)) => {
             const NAMES: [&str; 2] = ["maxUnavailable", "maxSurge"];
             NAMES.iter().for_each(|name| number_or_percent(&rolling, name, errors));
@@ -237,7 +237,7 @@ fn daemon_strategy(strategy: &Place<'_>, errors: &mut Errors) {
                 }
                 [false, false] => {
                     let detail = "cannot be 0 when maxSurge is 0";
-                    errors.push(FieldError::required(rolling.at("maxUnavailable"), detail));
+                    rolling.missing("maxUnavailable", detail, errors);
                 }
                 _ => {}
             }
@@ -269,7 +269,7 @@ pub(super) fn stateful_set(set: &Field<'_>, errors: &mut Errors) {
 /// Checks the spec of a `StatefulSet`.
 fn stateful_spec(spec: &Place<'_>, is_update: bool, checks_template: bool, errors: &mut Errors) {
     match spec.text("podManagementPolicy") {
-        "" => errors.push(FieldError::required(spec.at("podManagementPolicy"), "")),
+        "" => spec.missing("podManagementPolicy", "", errors),
         "OrderedReady" | "Parallel" => {}
         _ => spec.invalid("podManagementPolicy", "must be 'OrderedReady' or 'Parallel'", errors),
     }

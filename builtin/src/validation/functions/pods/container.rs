@@ -30,10 +30,7 @@ pub(super) fn containers<'v>(pod: &Pod<'v>, errors: &mut Errors) {
     let mut names = BTreeSet::new();
     for container in pod.spec.items("containers") {
         common(pod, &container, errors);
-        let name = container.text("name");
-        if !names.insert(name) {
-            errors.push(FieldError::duplicate(container.at("name"), name));
-        }
+        container.unique("name", &mut names, errors);
         lifecycle_and_probes(pod, &container, errors);
         restart_policy(&container, errors);
     }
@@ -60,10 +57,8 @@ pub(super) fn init_containers<'v>(pod: &Pod<'v>, errors: &mut Errors) {
             lifecycle_and_probes(pod, &container, errors);
         } else {
             for name in ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] {
-                if container.get(name).is_some() {
-                    let detail = "may not be set for init containers without restartPolicy=Always";
-                    container.forbid(name, detail, errors);
-                }
+                let detail = "may not be set for init containers without restartPolicy=Always";
+                container.forbid_if(container.get(name).is_some(), name, detail, errors);
             }
             for policy in container.items("resizePolicy") {
                 if policy.text("restartPolicy") == "RestartContainer" {
@@ -86,10 +81,7 @@ pub(super) fn ephemeral_containers<'v>(pod: &Pod<'v>, errors: &mut Errors) {
     for container in pod.spec.items("ephemeralContainers") {
         common(pod, &container, errors);
         image_without_space(&container, errors);
-        let name = container.text("name");
-        if !names.insert(name) {
-            errors.push(FieldError::duplicate(container.at("name"), name));
-        }
+        container.unique("name", &mut names, errors);
         let target = container.text("targetContainerName");
         if !target.is_empty() && !others.contains(target) {
             errors.push(FieldError::not_found(container.at("targetContainerName"), target));
@@ -115,9 +107,7 @@ pub(super) fn ephemeral_containers<'v>(pod: &Pod<'v>, errors: &mut Errors) {
         }
         for mount in container.items("volumeMounts") {
             for name in ["subPath", "subPathExpr"] {
-                if !mount.text(name).is_empty() {
-                    mount.forbid(name, FORBIDDEN, errors);
-                }
+                mount.forbid_if(!mount.text(name).is_empty(), name, FORBIDDEN, errors);
             }
         }
     }
@@ -168,7 +158,7 @@ fn ports(container: &Place<'_>, errors: &mut Errors) {
             }
         }
         match port.int("containerPort").unwrap_or_default() {
-            0 => errors.push(FieldError::required(port.at("containerPort"), "")),
+            0 => port.missing("containerPort", "", errors),
             _ => port.in_range("containerPort", 1, 65535, errors),
         }
         if port.int("hostPort") != Some(0) {
@@ -399,9 +389,7 @@ fn devices(pod: &Pod<'_>, container: &Place<'_>, errors: &mut Errors) {
     for device in container.items("volumeDevices") {
         let (name, path) = (device.text("name"), device.text("devicePath"));
         device.require("name", "", errors);
-        if names.contains(name) {
-            device.invalid("name", "must be unique", errors);
-        }
+        device.invalid_if(names.contains(name), "name", "must be unique", errors);
         let is_claim = |volume: &Value| {
             ["persistentVolumeClaim", "ephemeral"]
                 .iter()
@@ -417,9 +405,7 @@ fn devices(pod: &Pod<'_>, container: &Place<'_>, errors: &mut Errors) {
             None => errors.push(FieldError::not_found(device.at("name"), name)),
         }
         device.require("devicePath", "", errors);
-        if paths.contains(path) {
-            device.invalid("devicePath", "must be unique", errors);
-        }
+        device.invalid_if(paths.contains(path), "devicePath", "must be unique", errors);
         if syntax::no_backsteps(path).is_empty() {
             paths.insert(path);
         } else {
@@ -467,18 +453,16 @@ fn restart_policy(container: &Place<'_>, errors: &mut Errors) {
     if container.get("restartPolicy").is_none() {
         if rules > 0 {
             let detail = "must specify restartPolicy when restart rules are used";
-            errors.push(FieldError::required(container.at("restartPolicy"), detail));
+            container.missing("restartPolicy", detail, errors);
         }
     } else {
         container.one_of("restartPolicy", POLICIES, errors);
     }
     for rule in container.items("restartPolicyRules") {
         let accepted = &["Restart", "RestartAllContainers"];
-        if !accepted.contains(&rule.text("action")) {
-            errors.push(FieldError::not_supported(rule.at("action"), rule.text("action"), accepted));
-        }
+        rule.text_one_of("action", accepted, errors);
         match rule.child("exitCodes") {
-            None => errors.push(FieldError::required(rule.at("exitCodes"), "must be specified")),
+            None => rule.missing("exitCodes", "must be specified", errors),
             Some(codes) => {
                 let accepted = &["In", "NotIn"];
                 if !accepted.contains(&codes.text("operator")) {

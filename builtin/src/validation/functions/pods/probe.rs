@@ -70,9 +70,7 @@ fn http(get: &Place<'_>, errors: &mut Errors) {
     get.require("path", "", errors);
     port(get, errors);
     let schemes = &["HTTP", "HTTPS"];
-    if !schemes.contains(&get.text("scheme")) {
-        errors.push(FieldError::not_supported(get.at("scheme"), get.text("scheme"), schemes));
-    }
+    get.text_one_of("scheme", schemes, errors);
     for header in get.values("httpHeaders") {
         let name = header.get("name").and_then(Value::as_str).unwrap_or_default();
         for fault in syntax::header_name(name) {

@@ -117,7 +117,7 @@ fn check(requirements: &Place<'_>, check_name: fn(&str, &FieldPath, &mut Errors)
                     }
                     None if !may_exceed => {
                         let detail = "Limit must be set for non overcommitable resources";
-                        errors.push(FieldError::required(requirements.at("limits"), detail));
+                        requirements.missing("limits", detail, errors);
                     }
                     _ => {}
                 }

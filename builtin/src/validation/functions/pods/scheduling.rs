@@ -48,23 +48,8 @@ fn weight(term: &Place<'_>, errors: &mut Errors) {
 }
 
 fn node_term(term: &Place<'_>, checks_values: bool, errors: &mut Errors) {
-    const NO_OPERATOR: &str = "not a valid selector operator";
     for expression in term.items("matchExpressions") {
-        let values = expression.len("values");
-        let detail = match expression.text("operator") {
-            "In" | "NotIn" if values == 0 => "must be specified when `operator` is 'In' or 'NotIn'",
-            "Gt" | "Lt" if values != 1 => "must be specified single value when `operator` is 'Lt' or 'Gt'",
-            _ => "",
-        };
-        match expression.text("operator") {
-            _ if !detail.is_empty() => errors.push(FieldError::required(expression.at("values"), detail)),
-            "Exists" | "DoesNotExist" if values > 0 => {
-                let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-                expression.forbid("values", detail, errors);
-            }
-            "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
-            other => errors.push(FieldError::invalid(expression.at("operator"), other, NO_OPERATOR)),
-        }
+        selector::operator(&expression, true, errors);
         if checks_values {
             selector::key_and_values(&expression, errors);
         } else {
@@ -76,10 +61,10 @@ fn node_term(term: &Place<'_>, checks_values: bool, errors: &mut Errors) {
             "In" | "NotIn" if field.len("values") != 1 => {
                 let detail =
                     "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
-                errors.push(FieldError::required(field.at("values"), detail));
+                field.missing("values", detail, errors);
             }
             "In" | "NotIn" => {}
-            other => errors.push(FieldError::invalid(field.at("operator"), other, NO_OPERATOR)),
+            other => errors.push(FieldError::invalid(field.at("operator"), other, selector::NO_OPERATOR)),
         }
         match field.text("key") {
             "metadata.name" => {
@@ -97,9 +82,7 @@ fn node_term(term: &Place<'_>, checks_values: bool, errors: &mut Errors) {
 
 fn pod_term(term: &Place<'_>, errors: &mut Errors) {
     for name in ["labelSelector", "namespaceSelector"] {
-        if let Some(selector) = term.child(name) {
-            selector::check(&selector, errors);
-        }
+        selector::check_child(term, name, errors);
     }
     for name in term.values("namespaces").filter_map(Value::as_str) {
         faults(&term.at("namespace"), name, NameSyntax::Label.faults(name, false), errors);
@@ -107,7 +90,7 @@ fn pod_term(term: &Place<'_>, errors: &mut Errors) {
     label_keys(term, errors);
     let key = term.text("topologyKey");
     if key.is_empty() {
-        errors.push(FieldError::required(term.at("topologyKey"), "can not be empty"));
+        term.missing("topologyKey", "can not be empty", errors);
     }
     faults(&term.at("topologyKey"), key, qualified_name(key), errors);
 }
@@ -220,9 +203,7 @@ pub(super) fn spread(spec: &Place<'_>, errors: &mut Errors) {
             }
         }
         if let Some(domains) = constraint.int("minDomains") {
-            if domains <= 0 {
-                constraint.invalid("minDomains", "must be greater than zero", errors);
-            }
+            constraint.invalid_if(domains <= 0, "minDomains", "must be greater than zero", errors);
             if when != "DoNotSchedule" {
                 let detail =
                     format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {when}");
@@ -233,9 +214,7 @@ pub(super) fn spread(spec: &Place<'_>, errors: &mut Errors) {
             constraint.one_of(name, &["Honor", "Ignore"], errors);
         }
         label_keys(&constraint, errors);
-        if let Some(selector) = constraint.child("labelSelector") {
-            selector::check(&selector, errors);
-        }
+        selector::check_child(&constraint, "labelSelector", errors);
     }
 }
 

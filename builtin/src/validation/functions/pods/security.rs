@@ -101,7 +101,7 @@ fn seccomp(context: &Place<'_>, errors: &mut Errors) {
     match (is_local, profile.get("localhostProfile")) {
         (true, None) => {
             let detail = "must be set when seccomp type is Localhost";
-            errors.push(FieldError::required(profile.at("localhostProfile"), detail));
+            profile.missing("localhostProfile", detail, errors);
         }
         (true, Some(_)) => profile.faults("localhostProfile", syntax::descending_path, errors),
         (false, Some(_)) => {

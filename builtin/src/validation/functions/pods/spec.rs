@@ -126,7 +126,7 @@ fn dns(spec: &Place<'_>, errors: &mut Errors) {
     if spec.text("dnsPolicy") == "None" {
         let Some(config) = &config else {
             let detail = "must provide `dnsConfig` when `dnsPolicy` is None";
-            errors.push(FieldError::required(spec.at("dnsConfig"), detail));
+            spec.missing("dnsConfig", detail, errors);
             return;
         };
         let detail = "must provide at least one DNS nameserver when `dnsPolicy` is None";
@@ -159,9 +159,7 @@ fn host_users(spec: &Place<'_>, errors: &mut Errors) {
     const DETAIL: &str = "when `hostUsers` is false";
     // These names are not those of JSON, as in Kubernetes.
     for (name, shown) in [("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")] {
-        if spec.flag(name) {
-            spec.forbid(shown, DETAIL, errors);
-        }
+        spec.forbid_if(spec.flag(name), shown, DETAIL, errors);
     }
     for list in ["initContainers", "containers", "ephemeralContainers"] {
         for container in spec.items(list).filter(|container| container.len("volumeDevices") > 0) {

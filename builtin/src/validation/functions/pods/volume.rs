@@ -78,7 +78,7 @@ const SOURCES: &[Source] = &[
     shared("scaleIO"),
     checked("csi", &["driver"], csi),
     checked("ephemeral", &[], |source, errors| match source.child("volumeClaimTemplate") {
-        None => errors.push(FieldError::required(source.at("volumeClaimTemplate"), "")),
+        None => source.missing("volumeClaimTemplate", "", errors),
         Some(template) => claim::template(&template, errors),
     }),
     checked("image", &["reference"], |source, errors| {
@@ -277,7 +277,7 @@ fn duplicate_path<'v>(source: &Place<'v>, path: &'v str, paths: &mut BTreeSet<&'
 
 fn service_account_token(source: &Place<'_>, token: &Place<'_>, errors: &mut Errors) {
     match token.int("expirationSeconds") {
-        None => errors.push(FieldError::required(token.at("expirationSeconds"), "")),
+        None => token.missing("expirationSeconds", "", errors),
         Some(..600) => {
             token.invalid("expirationSeconds", "may not specify a duration less than 10 minutes", errors)
         }
