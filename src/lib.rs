@@ -114,7 +114,6 @@ pub mod harness {
 pub mod managedfields {
     //! `metadata.managedFields`, and what an apiserver calls on create, update, patch and apply.
 
-    pub use fieldmanager_managedfields::internal::lint;
     pub use fieldmanager_managedfields::{
         ApplyRequest, Cause, ConvertError, CsaUpgrade, Details, Entry, EntryError, Error, ErrorKind,
         ExtractForm, ExtractRequest, FieldManager, FieldManagerBuilder, Identity, Interner, InvalidOptions,
