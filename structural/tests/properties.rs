@@ -104,8 +104,6 @@ proptest! {
         let schema = Structural::from_value(&schema).unwrap();
         let unfolded = schema.unfold();
         prop_assert!(unfolded.unfold().ptr_eq(&unfolded));
-        let embedded = schema.unfold_embedded();
-        prop_assert!(embedded.unfold_embedded().ptr_eq(&embedded));
     }
 
     #[test]

@@ -150,7 +150,7 @@ fn too_deep_schemas_are_refused() {
         assert_eq!(schema.to_value(), fits);
         let path = fieldmanager_structural::FieldPath::empty();
         assert!(!schema.validate(&path).is_empty());
-        assert_eq!(schema.unfold_embedded().unfold(), schema);
+        assert_eq!(schema.unfold(), schema);
         // One level more than a parsed document can have, built by hand.
         let deep =
             ["items", "not"].map(|name| Value::from(fieldmanager_value::Map::single(name, fits.clone())));
@@ -242,36 +242,4 @@ fn unions_are_unfolded() {
         "{x-kubernetes-unions: [{}, 1, {fields: []}]}",
     );
     check_unfold("{x-kubernetes-unions: {a: 1}}", "{x-kubernetes-unions: {a: 1}}");
-}
-
-#[test]
-fn embedded_resources_are_unfolded() {
-    let schema = read(
-        "
-type: object
-properties:
-  a:
-    type: array
-    items:
-      type: object
-      x-kubernetes-embedded-resource: true
-      required: [apiVersion]
-      properties: {kind: {type: string, enum: [A]}, spec: {type: object}}
-",
-    );
-    let unfolded = schema.unfold_embedded();
-    let items = unfolded.properties.get("a").and_then(|a| a.items.clone()).unwrap();
-    assert_eq!(items.value_validation.required, ["apiVersion", "kind"]);
-    let names: Vec<&str> = items.properties.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["apiVersion", "kind", "metadata", "spec"]);
-    assert!(items.properties.get("kind").unwrap().value_validation.enumeration.is_empty());
-    assert!(unfolded.unfold_embedded().ptr_eq(&unfolded));
-
-    // The published form differs in `metadata` only.
-    let metadata = yaml("{$ref: x}");
-    let published = schema.to_published_value(&metadata);
-    let mut expected = unfolded.to_value().to_json();
-    let own = items.properties.get("metadata").unwrap().to_value().to_json();
-    expected = expected.replace(&own, &metadata.to_json());
-    assert_eq!(published.to_json(), expected);
 }

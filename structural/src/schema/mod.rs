@@ -3,7 +3,6 @@
 mod complete;
 mod default;
 mod duplicates;
-mod embedded;
 mod error;
 mod lists;
 mod metadata;

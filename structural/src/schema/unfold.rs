@@ -18,7 +18,6 @@ impl Structural {
     /// - A union in the form of a map on the discriminator becomes an `enum` of the discriminator.
     ///
     /// The operation is idempotent. A schema without such extensions is returned as the same allocation.
-    /// [`unfold_embedded`](Structural::unfold_embedded) handles embedded resources.
     ///
     /// ```
     /// use fieldmanager_structural::Structural;

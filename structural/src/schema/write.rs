@@ -6,7 +6,6 @@ use fieldmanager_value::internal::level;
 
 use fieldmanager_value::{List, Map, Str, Value};
 
-use super::embedded;
 use super::{
     AdditionalProperties, Extensions, Generic, NestedValueValidation, Node, Structural, ValueValidation,
 };
@@ -26,35 +25,7 @@ impl Structural {
     /// ```
     #[doc(hidden)]
     pub fn to_value(&self) -> Value {
-        node(self, None)
-    }
-
-    /// The published form of the schema: [unfolded](Structural::unfold), with `apiVersion`, `kind` and `metadata` in
-    /// embedded resources. `metadata` is their schema for the field of that name, for example a reference.
-    ///
-    /// The root is not an embedded resource unless it is marked as one: [`CustomResource`](crate::crd::CustomResource)
-    /// adds its three fields.
-    ///
-    /// ```
-    /// use fieldmanager_structural::Structural;
-    /// use fieldmanager_value::Value;
-    /// let schema = Structural::from_value(&Value::from_yaml("
-    /// type: object
-    /// properties:
-    ///   template:
-    ///     type: object
-    ///     x-kubernetes-embedded-resource: true
-    ///     x-kubernetes-preserve-unknown-fields: true
-    /// ")?)?;
-    /// let reference = Value::from_yaml("{$ref: '#/definitions/ObjectMeta'}")?;
-    /// let published = schema.to_published_value(&reference);
-    /// let template = published.get("properties").and_then(|fields| fields.get("template")).unwrap();
-    /// assert_eq!(template.get("properties").and_then(|fields| fields.get("metadata")), Some(&reference));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn to_published_value(&self, metadata: &Value) -> Value {
-        node(&self.unfold(), Some(metadata))
+        node(self)
     }
 }
 
@@ -68,7 +39,7 @@ impl fmt::Debug for Structural {
 /// The JSON of the schema.
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&node(self, None), f)
+        fmt::Debug::fmt(&node(self), f)
     }
 }
 
@@ -79,36 +50,25 @@ impl fmt::Debug for NestedValueValidation {
     }
 }
 
-/// `metadata`, if given, becomes the schema of that field in embedded resources.
-pub(super) fn node(node: &Node, metadata: Option<&Value>) -> Value {
+pub(super) fn node(node: &Node) -> Value {
     level(|| {
         let mut out = Writer::default();
-        out.put("items", node.items.as_ref().map(|items| self::node(items, metadata)));
+        out.put("items", node.items.as_ref().map(|items| self::node(items)));
         let properties: Map =
-            node.properties.iter().map(|(name, schema)| (name, self::node(schema, metadata))).collect();
+            node.properties.iter().map(|(name, schema)| (name, self::node(schema))).collect();
         out.put(
             "additionalProperties",
             node.additional_properties.as_ref().map(|additional| match additional {
                 AdditionalProperties::Bool(allowed) => Value::Bool(*allowed),
-                AdditionalProperties::Schema(schema) => self::node(schema, metadata),
+                AdditionalProperties::Schema(schema) => self::node(schema),
             }),
         );
         out.generic(&node.generic);
         out.extensions(&node.extensions);
         out.value_validation(&node.value_validation);
         out.put("x-kubernetes-validations", node.validations.clone());
-        match metadata {
-            Some(metadata) if node.extensions.embedded_resource => {
-                let (properties, required) =
-                    embedded::publish(properties, &node.value_validation.required, metadata);
-                out.map("properties", properties);
-                out.texts("required", &required);
-            }
-            _ => {
-                out.map("properties", properties);
-                out.texts("required", &node.value_validation.required);
-            }
-        }
+        out.map("properties", properties);
+        out.texts("required", &node.value_validation.required);
         out.build()
     })
 }
@@ -194,7 +154,7 @@ impl Writer {
         self.put("x-kubernetes-unions", extensions.unions.clone());
     }
 
-    /// Writes everything but `required`, which an embedded resource extends.
+    /// Writes everything but `required`, which follows the properties.
     fn value_validation(&mut self, validation: &ValueValidation) {
         self.text("format", &validation.format);
         self.put("maximum", validation.maximum);
