@@ -39,7 +39,7 @@ struct Entry {
     resource: Option<ResourceFacts>,
 }
 
-/// What kube-apiserver knows of a resource at a version.
+/// What kube-apiserver knows of a resource at a version, besides what discovery documents say.
 ///
 /// ```
 /// use fieldmanager_builtin::Kind;
@@ -49,27 +49,15 @@ struct Entry {
 /// let resource = Kind::of(&scaler).unwrap().resource().unwrap();
 /// assert_eq!((resource.plural.as_str(), resource.storage_version.as_deref()), ("horizontalpodautoscalers", Some("v2")));
 /// assert!(resource.is_namespaced && !resource.allows_create_on_update && resource.allows_unconditional_update);
-/// assert_eq!(resource.short_names, ["hpa"]);
 /// ```
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceFacts {
     /// The name in paths: `deployments`.
     pub plural: Str,
-    /// The name of one: `deployment`.
-    pub singular: Str,
-    /// Names for command lines: `deploy`.
-    #[serde(default)]
-    pub short_names: Vec<Str>,
-    /// Names for several resources at once: `all`.
-    #[serde(default)]
-    pub categories: Vec<Str>,
     /// Whether the objects are in namespaces.
     #[serde(default, rename = "namespaced")]
     pub is_namespaced: bool,
-    /// Whether the version is served unless it is disabled; alpha and beta versions are not.
-    #[serde(default, rename = "default")]
-    pub is_served_by_default: bool,
     /// The version at which objects are stored; `None` if none are stored, as for reviews of access.
     #[serde(default, rename = "storage")]
     pub storage_version: Option<Str>,
@@ -79,97 +67,43 @@ pub struct ResourceFacts {
     /// Whether an update without `metadata.resourceVersion` is accepted.
     #[serde(default, rename = "unconditionalUpdate")]
     pub allows_unconditional_update: bool,
-    /// The requests that are served.
-    pub verbs: Verbs,
-    /// The subresources, sorted by name.
     #[serde(default)]
-    pub subresources: Vec<Subresource>,
+    pub(crate) subresources: Vec<Subresource>,
     #[serde(default)]
-    pub(crate) reset: BTreeMap<Str, Vec<String>>,
+    pub(crate) reset: Reset,
 }
 
+/// The paths of fields that are reset, by version.
+pub(crate) type Reset = BTreeMap<Str, Vec<String>>;
+
 impl ResourceFacts {
-    /// The subresource with a name, such as `status`.
+    /// Whether the resource has a subresource of a name.
     ///
     /// ```
     /// use fieldmanager_builtin::Kind;
     /// use fieldmanager_structural::GroupVersionKind;
     /// let pod = Kind::of(&GroupVersionKind::new("", "v1", "Pod")).unwrap();
-    /// let eviction = pod.resource().unwrap().subresource("eviction").unwrap();
-    /// assert_eq!(eviction.gvk().to_string(), "policy/v1, Kind=Eviction");
+    /// assert!(pod.resource().unwrap().has_subresource("eviction"));
     /// ```
-    pub fn subresource(&self, name: &str) -> Option<&Subresource> {
-        self.subresources.iter().find(|subresource| subresource.name == name)
+    pub fn has_subresource(&self, name: &str) -> bool {
+        self.subresources.iter().any(|subresource| subresource.name == name)
     }
-}
 
-/// A subresource of a [resource](ResourceFacts).
-#[derive(Clone, Debug, Deserialize)]
-pub struct Subresource {
-    /// The name in paths: `status`.
-    pub name: Str,
-    #[serde(default)]
-    group: Str,
-    version: Str,
-    kind: Str,
-    /// The requests that are served.
-    pub verbs: Verbs,
-    #[serde(default)]
-    pub(crate) reset: BTreeMap<Str, Vec<String>>,
-}
-
-impl Subresource {
-    /// The kind of the objects of requests: that of the resource, or another such as `autoscaling/v1, Kind=Scale`.
-    pub fn gvk(&self) -> GroupVersionKind {
-        GroupVersionKind::new(self.group.clone(), self.version.clone(), self.kind.clone())
-    }
-}
-
-/// The requests that a resource or subresource serves.
-///
-/// ```
-/// use fieldmanager_builtin::Kind;
-/// use fieldmanager_structural::GroupVersionKind;
-/// let namespace = Kind::of(&GroupVersionKind::new("", "v1", "Namespace")).unwrap().resource().unwrap();
-/// assert!(namespace.verbs.create && namespace.verbs.patch && !namespace.verbs.delete_collection);
-/// let finalize = namespace.subresource("finalize").unwrap();
-/// assert!(finalize.verbs.update && !finalize.verbs.patch);
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(from = "String")]
-pub struct Verbs {
-    /// `POST`.
-    pub create: bool,
-    /// `GET` of an object.
-    pub get: bool,
-    /// `GET` of a list.
-    pub list: bool,
-    /// `PUT`.
-    pub update: bool,
-    /// `PATCH`, which needs an object to read and to write.
-    pub patch: bool,
-    /// `DELETE` of an object.
-    pub delete: bool,
-    /// `DELETE` of a list.
-    pub delete_collection: bool,
-    /// `GET` of changes.
-    pub watch: bool,
-}
-
-impl From<String> for Verbs {
-    fn from(letters: String) -> Self {
-        let has = |letter: char| letters.contains(letter);
-        Verbs {
-            create: has('c'),
-            get: has('g'),
-            list: has('l'),
-            update: has('u'),
-            patch: has('g') && has('u'),
-            delete: has('d'),
-            delete_collection: has('x'),
-            watch: has('w'),
+    /// The fields that the registry of the resource resets, or that of a subresource.
+    pub(crate) fn reset(&self, subresource: &str) -> Option<&Reset> {
+        match subresource {
+            "" => Some(&self.reset),
+            name => self.subresources.iter().find(|found| found.name == name).map(|found| &found.reset),
         }
     }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Subresource {
+    /// The name in paths: `status`.
+    name: Str,
+    #[serde(default)]
+    pub(crate) reset: Reset,
 }
 
 impl Kind {

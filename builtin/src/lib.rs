@@ -65,7 +65,7 @@ pub use convert::ConvertError;
 pub use decode::Decoded;
 pub use defaults::defaulted;
 pub use error::DecodeError;
-pub use kinds::{Kind, ResourceFacts, Subresource, Verbs};
+pub use kinds::{Kind, ResourceFacts};
 pub use protobuf::{ProtobufError, from_protobuf};
 pub use strategy::{prepare_create, prepare_update};
 pub use validation::{validate_create, validate_update};

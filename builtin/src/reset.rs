@@ -24,11 +24,7 @@ impl Kind {
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
     pub fn reset_fields(&self, subresource: &str) -> BTreeMap<ApiVersion, Filter> {
-        let Some(resource) = self.resource() else { return BTreeMap::new() };
-        let reset = match subresource {
-            "" => Some(&resource.reset),
-            name => resource.subresource(name).map(|found| &found.reset),
-        };
+        let reset = self.resource().and_then(|resource| resource.reset(subresource));
         let filter = |paths: &Vec<String>| {
             let mut set = Set::default();
             for path in paths.iter().filter_map(|path| path.parse::<Path>().ok()) {

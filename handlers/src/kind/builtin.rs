@@ -40,7 +40,7 @@ impl Builtin {
 
     /// Whether the resource has a subresource.
     pub(crate) fn has(&self, subresource: Subresource) -> bool {
-        self.kind.resource().is_some_and(|resource| resource.subresource(subresource.segment()).is_some())
+        self.kind.resource().is_some_and(|resource| resource.has_subresource(subresource.segment()))
     }
 
     /// The versions of the kind.

@@ -45,26 +45,17 @@ type facts struct {
 	Version       string              `json:"version"`
 	Kind          string              `json:"kind"`
 	Plural        string              `json:"plural"`
-	Singular      string              `json:"singular"`
-	ShortNames    []string            `json:"shortNames,omitempty"`
-	Categories    []string            `json:"categories,omitempty"`
 	Namespaced    bool                `json:"namespaced,omitempty"`
-	Default       bool                `json:"default,omitempty"`
 	Storage       string              `json:"storage,omitempty"`
 	Create        bool                `json:"createOnUpdate,omitempty"`
 	Unconditional bool                `json:"unconditionalUpdate,omitempty"`
-	Verbs         string              `json:"verbs"`
 	Subresources  []subresource       `json:"subresources,omitempty"`
 	Reset         map[string][]string `json:"reset,omitempty"`
 }
 
 type subresource struct {
-	Name    string              `json:"name"`
-	Group   string              `json:"group,omitempty"`
-	Version string              `json:"version"`
-	Kind    string              `json:"kind"`
-	Verbs   string              `json:"verbs"`
-	Reset   map[string][]string `json:"reset,omitempty"`
+	Name  string              `json:"name"`
+	Reset map[string][]string `json:"reset,omitempty"`
 }
 
 func main() {
@@ -75,7 +66,6 @@ func main() {
 	ctx := context.Background()
 	all := installed()
 	storageVersion := storageVersions()
-	enabled := controlplane.DefaultAPIResourceConfigSource()
 	kinds := map[schema.GroupVersionKind]bool{}
 	var resources []facts
 	for version, served := range all {
@@ -87,21 +77,10 @@ func main() {
 			gvk := resolve(version, storage)
 			kinds[gvk] = true
 			entry := facts{
-				Group: version.Group, Version: version.Version, Kind: gvk.Kind, Plural: plural,
-				Default: enabled.ResourceEnabled(version.WithResource(plural)) || crd(version),
-				Verbs:   verbs(storage), Reset: reset(storage),
+				Group: version.Group, Version: version.Version, Kind: gvk.Kind, Plural: plural, Reset: reset(storage),
 			}
 			if scoper, ok := storage.(rest.Scoper); ok {
 				entry.Namespaced = scoper.NamespaceScoped()
-			}
-			if names, ok := storage.(rest.ShortNamesProvider); ok {
-				entry.ShortNames = names.ShortNames()
-			}
-			if categories, ok := storage.(rest.CategoriesProvider); ok {
-				entry.Categories = categories.Categories()
-			}
-			if singular, ok := storage.(rest.SingularNameProvider); ok {
-				entry.Singular = singular.GetSingularName()
 			}
 			if store := storeOf(storage); store != nil && store.UpdateStrategy != nil {
 				entry.Create = store.UpdateStrategy.AllowCreateOnUpdate(ctx)
@@ -116,9 +95,7 @@ func main() {
 				storage := served[path]
 				gvk := resolve(version, storage)
 				kinds[gvk] = true
-				entry.Subresources = append(entry.Subresources, subresource{
-					Name: name, Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind, Verbs: verbs(storage), Reset: reset(storage),
-				})
+				entry.Subresources = append(entry.Subresources, subresource{Name: name, Reset: reset(storage)})
 			}
 			resources = append(resources, entry)
 		}
@@ -196,33 +173,6 @@ func storageVersions() func(group, resource, version string) string {
 		}
 		return storage.Version
 	}
-}
-
-// verbs are the methods that a storage has, one letter each: create, get, list, update (and patch), delete, delete of
-// a collection, and watch.
-func verbs(storage rest.Storage) string {
-	text := ""
-	add := func(letter string, has bool) {
-		if has {
-			text += letter
-		}
-	}
-	_, creater := storage.(rest.Creater)
-	_, named := storage.(rest.NamedCreater)
-	_, getter := storage.(rest.Getter)
-	_, lister := storage.(rest.Lister)
-	_, updater := storage.(rest.Updater)
-	_, deleter := storage.(rest.GracefulDeleter)
-	_, collection := storage.(rest.CollectionDeleter)
-	_, watcher := storage.(rest.Watcher)
-	add("c", creater || named)
-	add("g", getter)
-	add("l", lister)
-	add("u", updater)
-	add("d", deleter)
-	add("x", collection)
-	add("w", watcher)
-	return text
 }
 
 // reset are the paths that a strategy resets, by version. A path has one element a string, and "*" for any.
