@@ -6,21 +6,23 @@ use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 
 use crate::body::{self, Body, Media};
+use crate::kind::{Form, Origin};
 use crate::metadata;
 use crate::part::Part;
-use crate::request::{FieldValidation, Subresource};
+use crate::request::FieldValidation;
 use crate::state::Write;
 use crate::status;
 use crate::strict;
+use crate::write::Edited;
 
 impl Write<'_> {
     /// The object of a body, decoded and with defaults.
-    pub(crate) fn object_of(&mut self, bytes: &[u8]) -> Result<Value, Status> {
-        let Part { gvk, kind, .. } = self.part;
-        let media = Media::of(self.request.content_type, kind.is_builtin())?;
+    pub(crate) fn object_of(&mut self, bytes: &[u8]) -> Result<Edited, Status> {
+        let Part { gvk, kind, policy, .. } = self.part;
+        let is_map = policy.form == Form::Map;
+        let media = Media::of(self.request.content_type, !is_map)?;
         // The scheme of custom resources lacks the kind of the subresource.
-        let is_unknown =
-            self.request.subresource == Subresource::Scale && !self.resource.object.kind.is_builtin();
+        let is_unknown = policy.form != self.resource.object.policy.form;
         let unknown = || {
             let kind = format!("{}.{}", gvk.version, gvk.kind);
             Status::bad_request(format!(
@@ -73,22 +75,22 @@ impl Write<'_> {
                 _ => unrecognized(error),
             });
         }
-        if !kind.is_builtin()
-            && body.value.get("apiVersion").and_then(Value::as_str).is_none_or(str::is_empty)
-        {
+        // A map is decoded without a default for the version.
+        let named = body.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        if is_map && named.is_empty() {
             (declared.group, declared.version) = Default::default();
         }
         if let Some(error) = kind.refuses(&declared) {
             return Err(cannot(&declared, &error));
         }
-        if !kind.is_builtin() && body.value.get("apiVersion").is_some_and(Value::is_null) {
+        if is_map && body.value.get("apiVersion").is_some_and(Value::is_null) {
             return Err(cannot(
                 &declared,
                 ".apiVersion accessor error: <nil> is of the type <nil>, expected string",
             ));
         }
         let typed = body::with_kind(&body.value, &declared);
-        let decoded = kind.decode(&typed).map_err(|error| cannot(&declared, &error))?;
+        let decoded = kind.decode(&typed, Origin::Json).map_err(|error| cannot(&declared, &error))?;
         let faults = self.strict_faults(&body, decoded.unknown);
         let (yaml, others) = faults.split_at(body.duplicates.len().min(faults.len()));
         self.report_strict(&faults, |_| {
@@ -96,21 +98,26 @@ impl Write<'_> {
             let all: Vec<String> = yaml.into_iter().chain(others.iter().cloned()).collect();
             cannot(&declared, &format!("strict decoding error: {}", all.join(", ")))
         })?;
-        // Custom resources are decoded without a default for the version.
-        let named = match kind.is_builtin() {
-            true => declared.api_version().to_string(),
-            false => body.value.get("apiVersion").and_then(Value::as_str).unwrap_or_default().to_owned(),
-        };
+        let named = if is_map { named.to_owned() } else { declared.api_version().to_string() };
         if named != *gvk.api_version() {
             return Err(Status::bad_request(format!(
                 "the API version in the data ({named}) does not match the expected API version ({})",
                 gvk.api_version()
             )));
         }
-        self.sees_empty = kind.sees_empty(&body.value);
-        self.status = kind.stored_status(&decoded.object, &[&decoded.object]);
-        let object = kind.defaulted(&decoded.object);
-        Ok(if kind.is_builtin() { metadata::with_reset_of(object, &body.value) } else { object })
+        Ok(self.decoded(&body.value, &decoded.object))
+    }
+
+    /// A decoded object with its defaults.
+    pub(crate) fn decoded(&self, document: &Value, object: &Value) -> Edited {
+        let Part { kind, policy, .. } = self.part;
+        let unseen = kind.unseen(document, object, &[object]);
+        let defaulted = kind.defaulted(object);
+        let object = match policy.form {
+            Form::Struct => metadata::with_reset_of(defaulted, document),
+            Form::Map => defaulted,
+        };
+        Edited { object, unseen, keeps_live: false }
     }
 
     /// Why a custom resource that names no kind is refused, with its text.
@@ -128,7 +135,7 @@ impl Write<'_> {
             return Vec::new();
         }
         match &body.json {
-            Some(text) if self.part.kind.is_builtin() => strict::faults(text, &unknown),
+            Some(text) if self.part.policy.form == Form::Struct => strict::faults(text, &unknown),
             // The unknown fields of custom resources are found after decoding.
             Some(text) => strict::faults(text, &[]).into_iter().chain(unknown).collect(),
             None => body.duplicates.iter().cloned().chain(unknown).collect(),

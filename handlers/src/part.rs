@@ -7,7 +7,7 @@ use fieldmanager_patch::{PatchSchema, PatchType};
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Str;
 
-use crate::kind::Kind;
+use crate::kind::{Kind, Policy};
 use crate::request::Subresource;
 use crate::scale::ScaleFields;
 
@@ -16,6 +16,7 @@ use crate::scale::ScaleFields;
 pub(crate) struct Part {
     pub(crate) gvk: GroupVersionKind,
     pub(crate) kind: Arc<dyn Kind>,
+    pub(crate) policy: Policy,
     pub(crate) manager: FieldManager,
     /// The merge strategies of a built-in kind.
     pub(crate) patches: Option<PatchSchema<'static>>,

@@ -8,11 +8,12 @@ use fieldmanager_value::{Kind, Map, Value};
 
 use crate::body;
 use crate::go_value;
-use crate::kind::{INTERNAL, unknown_fields};
+use crate::kind::{Form, INTERNAL, Origin, unknown_fields};
 use crate::metadata;
 use crate::request::FieldValidation;
 use crate::state::Write;
 use crate::strict;
+use crate::write::Edited;
 
 /// A patch that was read.
 pub(crate) struct Patch {
@@ -30,7 +31,7 @@ impl Patch {
     }
 
     /// The live object, patched, decoded and with defaults.
-    pub(crate) fn applied(&self, write: &mut Write<'_>, live: &Value) -> Result<Value, Status> {
+    pub(crate) fn apply(&self, write: &mut Write<'_>, live: &Value) -> Result<Edited, Status> {
         let part = write.part;
         let faults = self.strict_faults(write);
         self.check_type(write)?;
@@ -60,11 +61,10 @@ impl Patch {
             _ => body::declared_kind(&patched, &part.gvk).map_err(invalid)?,
         };
         let version = patched.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-        let named =
-            match part.kind.is_builtin() && version.is_empty() && self.patch_type != PatchType::Strategic {
-                true => GroupVersionKind::new(declared.group.clone(), INTERNAL, declared.kind.clone()),
-                false => declared.clone(),
-            };
+        let named = match version.is_empty() && self.patch_type != PatchType::Strategic {
+            true => GroupVersionKind::new(declared.group.clone(), INTERNAL, declared.kind.clone()),
+            false => declared.clone(),
+        };
         if let Some(error) = part.kind.refuses(&named) {
             // Both versions of events have one internal type, which is of the core group.
             let is_event = named.version == INTERNAL && &*part.gvk.kind == "Event";
@@ -80,49 +80,43 @@ impl Patch {
             write.report_strict(&faults, |faults| {
                 invalid(format!("strict decoding error: {}", faults.join(", ")))
             })?;
-            return Ok(Value::Map(Map::new()));
+            return Ok(Edited { object: Value::Map(Map::new()), ..Edited::default() });
         }
         let is_named = |name: &str| {
             patched.get(name).is_none_or(|value| matches!(value, Value::Null | Value::String(_)))
         };
         // Without a version there is no schema, and the write is refused later on: metadata alone is read.
-        let has_schema = part.kind.is_builtin() || !version.is_empty();
+        let has_schema = part.policy.form == Form::Struct || !version.is_empty();
         let typed = match self.patch_type {
             _ if !has_schema => body::with_kind(&metadata::alone(&patched), &declared),
             // The decoder refuses names of wrong types.
             PatchType::Strategic if !is_named("apiVersion") || !is_named("kind") => patched.clone(),
             _ => body::with_kind(&patched, &declared),
         };
-        let decoded = match self.patch_type {
-            PatchType::Strategic => part.kind.decode_patched(&typed),
-            _ => part.kind.decode(&typed),
+        let origin = match self.patch_type {
+            PatchType::Strategic => Origin::Unstructured,
+            _ => Origin::Json,
         };
-        let decoded = decoded.map_err(invalid)?;
-        write.sees_empty = part.kind.sees_empty(&patched);
-        write.status = part.kind.stored_status(&decoded.object, &[&decoded.object]);
+        let decoded = part.kind.decode(&typed, origin).map_err(invalid)?;
         let faults: Vec<String> = faults.into_iter().chain(decoded.unknown).collect();
-        let defaulted = match &decoded.object {
-            Value::Map(fields) if !has_schema => {
-                Value::Map(fields.with_edits(vec![("apiVersion".into(), None)]))
-            }
-            object => part.kind.defaulted(object),
-        };
-        let defaulted = match part.kind.is_builtin() {
-            true => metadata::with_reset_of(defaulted, &patched),
-            false => defaulted,
-        };
         write.report_strict(&faults, |faults| {
             invalid(format!("strict decoding error: {}", faults.join(", ")))
         })?;
-        Ok(defaulted)
+        match &decoded.object {
+            Value::Map(fields) if !has_schema => {
+                let object = Value::Map(fields.with_edits(vec![("apiVersion".into(), None)]));
+                Ok(Edited { object, ..Edited::default() })
+            }
+            object => Ok(write.decoded(&patched, object)),
+        }
     }
 
     /// The faults of an object of a built-in kind whose version the patch removed: Go decodes it into the internal version,
     /// which has no JSON names, so that nothing is left of it.
     fn without_version(&self, write: &Write<'_>, patched: &Value) -> Option<Vec<String>> {
         let version = patched.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-        let is_builtin = write.part.kind.is_builtin() && write.resource.object.kind.is_builtin();
-        if self.patch_type == PatchType::Strategic || !is_builtin || !version.is_empty() {
+        let is_struct = write.resource.object.policy.form == Form::Struct;
+        if self.patch_type == PatchType::Strategic || !is_struct || !version.is_empty() {
             return None;
         }
         let names = patched.as_map()?.iter().map(|(name, _)| name.as_str());

@@ -13,15 +13,14 @@ use fieldmanager_structural::crd::{CustomResource, Scope};
 use fieldmanager_value::{Str, Value};
 
 use crate::error::ResourceError;
-use crate::kind::Kind;
 use crate::kind::builtin::Builtin;
 use crate::kind::custom::Custom;
-use crate::kind::definition::Definition;
 use crate::outcome::{Outcome, Refused};
 use crate::part::{Inner, Options, Part};
 use crate::request::{Request, Subresource};
 use crate::scale::{API_VERSION, ScaleFields};
 use crate::state::Write;
+use crate::write::Verb;
 
 /// One kind at one version, for requests to its objects and their subresources. Cheap to clone.
 ///
@@ -88,7 +87,8 @@ impl Resource {
             }
             Ok(Part {
                 gvk: kind.clone(),
-                kind: of_builtin(&facts),
+                kind: Arc::new(facts),
+                policy: facts.policy(),
                 manager: built(manager)?,
                 patches: fieldmanager_patch::builtin::types().for_kind(&kind.api_version(), &kind.kind),
             })
@@ -158,7 +158,8 @@ impl Resource {
             for (version, fields) in reset.map_err(|error| failed(error.to_string()))? {
                 manager = manager.reset_fields(version, fields);
             }
-            Ok(Part { gvk: gvk.clone(), kind: kind.clone(), manager: built(manager)?, patches: None })
+            let policy = Custom::policy(definition, version);
+            Ok(Part { gvk: gvk.clone(), kind: kind.clone(), policy, manager: built(manager)?, patches: None })
         };
         let status = if declared.status { Some(part(Subresource::Status)?) } else { None };
         let scale = match &declared.scale {
@@ -304,7 +305,7 @@ impl Resource {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn deprecation(&self) -> Option<&str> {
-        self.inner.object.kind.deprecation()
+        self.inner.object.policy.deprecation.as_deref()
     }
 
     /// A stored object as a request reads it: at the version of the resource, with today's defaults.
@@ -341,7 +342,7 @@ impl Resource {
         live: Option<&Value>,
         body: &[u8],
     ) -> Result<Outcome, Refused> {
-        Write::run(&self.inner, self.options, request, |write| write.create(live, body))
+        Write::run(&self.inner, self.options, request, Verb::Create, live, body)
     }
 
     /// `PUT`: replaces an object. Some kinds create an object that does not exist.
@@ -356,7 +357,7 @@ impl Resource {
         live: Option<&Value>,
         body: &[u8],
     ) -> Result<Outcome, Refused> {
-        Write::run(&self.inner, self.options, request, |write| write.update(live, body))
+        Write::run(&self.inner, self.options, request, Verb::Update, live, body)
     }
 
     /// `PATCH` of any type, by the content type of the request. An apply creates an object that does not exist.
@@ -370,7 +371,7 @@ impl Resource {
         live: Option<&Value>,
         body: &[u8],
     ) -> Result<Outcome, Refused> {
-        Write::run(&self.inner, self.options, request, |write| write.patch(live, body))
+        Write::run(&self.inner, self.options, request, Verb::Patch, live, body)
     }
 }
 
@@ -380,15 +381,7 @@ fn scale_part() -> Result<Part, ResourceError> {
     let facts = Builtin::of(&gvk, true).ok_or_else(|| ResourceError::NotBuiltIn { kind: gvk.clone() })?;
     let manager = facts.field_manager(fieldmanager_openapi::builtin::types(), Subresource::Scale);
     let patches = fieldmanager_patch::builtin::types().for_kind(API_VERSION, "Scale");
-    Ok(Part { gvk, kind: Arc::new(facts), manager: built(manager)?, patches })
-}
-
-/// The decoding, defaults and validation of a built-in kind.
-fn of_builtin(builtin: &Builtin) -> Arc<dyn Kind> {
-    match Definition::is_of(builtin.gvk()) {
-        true => Arc::new(Definition(*builtin)),
-        false => Arc::new(*builtin),
-    }
+    Ok(Part { gvk, kind: Arc::new(facts), policy: facts.policy(), manager: built(manager)?, patches })
 }
 
 fn built(manager: FieldManagerBuilder) -> Result<FieldManager, ResourceError> {

@@ -1,7 +1,6 @@
 //! The state of a write in progress.
 
 use fieldmanager_managedfields::Status;
-use fieldmanager_value::Value;
 
 use crate::part::{Inner, Options, Part};
 use crate::request::{FieldValidation, Request};
@@ -16,14 +15,6 @@ pub(crate) struct Write<'r> {
     pub(crate) request: &'r Request<'r>,
     pub(crate) manager: String,
     pub(crate) warnings: Warnings,
-    /// Whether an empty list or map of the request makes a difference to the server, see [`sees_empty`].
-    ///
-    /// [`sees_empty`]: crate::kind::Kind::sees_empty
-    pub(crate) sees_empty: bool,
-    /// The status of the request, see [`stored_status`](crate::kind::Kind::stored_status).
-    pub(crate) status: Option<Value>,
-    /// Whether an apply made no object, so that the live one is stored: nothing is converted then.
-    pub(crate) keeps_live: bool,
 }
 
 impl Write<'_> {

@@ -1,4 +1,14 @@
-//! The steps of a write, in the order in which they run.
+//! A write, from the request to its outcome. Each step makes a value from those before it:
+//!
+//! | value | step | what it is |
+//! |---|---|---|
+//! | [`Sent`] | `decode` | the body of the request |
+//! | [`Read`] | `read` | the live object as the request sees it, whose preconditions hold |
+//! | [`Edited`] | `edit` | the object that the request makes of it, with the owners of its fields |
+//! | [`Edited`] | `whole` | the object of a `Scale` that was edited, and what any new object lacks |
+//! | [`Prepared`] | `prepare` | the object without what the request cannot change |
+//! | [`Prepared`] | `check` | the same, valid |
+//! | [`Outcome`] | `outcome` | the object to store, and the effect on the storage |
 
 use fieldmanager_managedfields::{
     ApplyRequest, Cause, Details, ManagedFields, RequestKind, Status, UpdateRequest,
@@ -6,14 +16,14 @@ use fieldmanager_managedfields::{
 };
 use fieldmanager_patch::PatchType;
 use fieldmanager_structural::internal::json_kind;
-use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
+use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Map, Value};
 
 use crate::body::{self, Body};
-use crate::kind::{Checked, Kind};
+use crate::kind::{Change, Form, Unseen};
 use crate::metadata;
 use crate::outcome::{Action, Outcome, Refused};
-use crate::part::{Inner, Options};
+use crate::part::{Inner, Options, Part};
 use crate::patch::Patch;
 use crate::request::{Request, Subresource};
 use crate::scale::{self, ScaleFields};
@@ -21,8 +31,49 @@ use crate::state::Write;
 use crate::status::{self, Target, unsupported_media_type};
 use crate::warnings::Warnings;
 
-/// The object of a request that creates one.
-static NO_OBJECT: Value = Value::Null;
+/// The method of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Create,
+    Update,
+    Patch,
+}
+
+/// The body of a request.
+enum Sent {
+    Object(Edited),
+    Patch(Patch),
+    /// The configuration of an apply.
+    Config(Body),
+}
+
+/// The object before the request.
+struct Read<'r> {
+    /// The object as it is stored; `None` if there is none, or if the request creates another one.
+    stored: Option<&'r Value>,
+    /// The object at the version of the request, with today's defaults.
+    live: Value,
+    /// What the request edits: the object, or its `Scale`.
+    seen: Value,
+    /// Whether a request without a stored object creates one.
+    creates: bool,
+}
+
+/// The object that a request makes.
+#[derive(Default)]
+pub(crate) struct Edited {
+    pub(crate) object: Value,
+    pub(crate) unseen: Unseen,
+    /// Whether an apply made no object, so that the live one is stored: nothing is converted then.
+    pub(crate) keeps_live: bool,
+}
+
+/// The object as it will be stored.
+struct Prepared {
+    object: Value,
+    /// The status at the version of the store, see [`Unseen`].
+    status: Option<Value>,
+}
 
 impl<'r> Write<'r> {
     /// Runs a write and collects its warnings.
@@ -30,147 +81,301 @@ impl<'r> Write<'r> {
         resource: &'r Inner,
         options: Options,
         request: &'r Request<'r>,
-        steps: impl FnOnce(&mut Self) -> Result<Outcome, Refused>,
+        verb: Verb,
+        stored: Option<&'r Value>,
+        body: &[u8],
     ) -> Result<Outcome, Refused> {
-        let deprecation = resource.object.kind.deprecation().map(str::to_owned);
+        let mut warnings = Warnings::default();
+        resource.object.policy.deprecation.iter().for_each(|text| warnings.add(text));
         let Some(part) = resource.part(request.subresource) else {
             let kind = &resource.object.gvk;
             let target = Target { kind, plural: &resource.plural, name: request.name };
-            let warnings = deprecation.into_iter().collect();
-            return Err(Refused { warnings, ..target.not_found().into() });
+            return Err(Refused { warnings: warnings.into_vec(), ..target.not_found().into() });
         };
         let manager = request.manager_name();
-        let mut warnings = Warnings::default();
-        deprecation.into_iter().for_each(|text| warnings.add(text));
-        let mut write = Write {
-            resource,
-            part,
-            options,
-            request,
-            manager,
-            warnings,
-            sees_empty: false,
-            status: None,
-            keeps_live: false,
-        };
-        match steps(&mut write) {
-            Ok(outcome) => Ok(Outcome { warnings: write.warnings.into_vec(), ..outcome }),
-            Err(refused) => Err(Refused { warnings: write.warnings.into_vec(), ..refused }),
+        let mut write = Write { resource, part, options, request, manager, warnings };
+        let done = write.steps(verb, stored, body);
+        let warnings = write.warnings.into_vec();
+        match done {
+            Ok(outcome) => Ok(Outcome { warnings, ..outcome }),
+            Err(refused) => Err(Refused { warnings, ..refused }),
         }
     }
 
-    /// `POST`.
-    pub(crate) fn create(&mut self, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Refused> {
-        if self.request.subresource != Subresource::Object {
-            return Err(Status::failure(
-                405,
-                "MethodNotAllowed",
-                "the server does not allow this method on the requested resource".to_owned(),
-                None,
-            )
-            .into());
+    fn steps(&mut self, verb: Verb, stored: Option<&'r Value>, body: &[u8]) -> Result<Outcome, Refused> {
+        let sent = self.decode(verb, body)?;
+        let read = self.read(verb, stored, &sent)?;
+        let edited = self.edit(&read, sent)?;
+        let edited = self.whole(verb, &read, edited)?;
+        let version = metadata::text(&edited.object, "resourceVersion").to_owned();
+        let prepared = self.prepare(&read, edited)?;
+        let prepared = self.check(&read, prepared)?;
+        if verb == Verb::Create {
+            self.check_is_new(stored, &version, &prepared.object)?;
         }
-        self.check_options(RequestKind::Create)?;
-        let object = self.object_of(body)?;
-        let object = metadata::without_system_fields(&object);
-        let object = metadata::in_namespace(&object, self.namespace())?;
-        let object = metadata::without_duplicate_owners(&object, &mut self.warnings, false);
-        let object = self.tracked(&NO_OBJECT, &object);
-        let outcome = self.stored_new(&object)?;
-        // The store reads the version as a number, and takes no other string for one. A dry run does not reach it.
-        let is_stored = self.request.options.dry_run.is_empty();
-        if is_stored
-            && metadata::text(&object, "resourceVersion").parse::<u64>().is_ok_and(|version| version > 0)
-        {
-            let message = "resourceVersion should not be set on objects to be created";
-            return Err(Status::failure(500, "", message.to_owned(), None).into());
-        }
-        match live {
-            Some(live) => {
-                let mut status = self.target(metadata::text(&outcome.object, "name")).already_exists();
-                if metadata::field(live, "deletionTimestamp").is_some() {
-                    status.message = format!("object is being deleted: {}", status.message);
-                }
-                Err(status.into())
+        Ok(self.outcome(&read, prepared))
+    }
+
+    /// Reads the body, and checks what it and the request say by themselves.
+    fn decode(&mut self, verb: Verb, body: &[u8]) -> Result<Sent, Status> {
+        if verb == Verb::Create {
+            if self.request.subresource != Subresource::Object {
+                let message = "the server does not allow this method on the requested resource";
+                return Err(Status::failure(405, "MethodNotAllowed", message.to_owned(), None));
             }
-            None => Ok(outcome),
+            self.check_options(RequestKind::Create)?;
+            let edited = self.object_of(body)?;
+            let object = metadata::without_system_fields(&edited.object);
+            let object = metadata::in_namespace(&object, self.namespace())?;
+            let object = metadata::without_duplicate_owners(&object, &mut self.warnings, false);
+            return Ok(Sent::Object(Edited { object, ..edited }));
         }
-    }
-
-    /// `PUT`.
-    pub(crate) fn update(&mut self, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Refused> {
-        self.check_has_name()?;
-        self.check_options(RequestKind::Update)?;
-        let object = self.object_of(body)?;
-        let object = metadata::in_namespace(&object, self.namespace())?;
-        metadata::check_name(&object, self.request.name, self.request.namespace)?;
-        let object = metadata::without_duplicate_owners(&object, &mut self.warnings, false);
-        let uid = metadata::text(&object, "uid").to_owned();
-        let create = self.creates_on_update();
-        self.write(live, &uid, create, |write, live| Ok(write.tracked(live, &object)))
-    }
-
-    /// `PATCH`.
-    pub(crate) fn patch(&mut self, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Refused> {
+        if verb == Verb::Update {
+            self.check_has_name()?;
+            self.check_options(RequestKind::Update)?;
+            let edited = self.object_of(body)?;
+            let object = self.in_place(&edited.object)?;
+            let object = metadata::without_duplicate_owners(&object, &mut self.warnings, false);
+            return Ok(Sent::Object(Edited { object, ..edited }));
+        }
         let patch_type = self.patch_type()?;
         self.check_has_name()?;
-        let is_apply = patch_type == PatchType::Apply;
-        self.check_options(if is_apply { RequestKind::Apply } else { RequestKind::Patch })?;
-        if is_apply {
-            return self.apply(live, body);
+        if patch_type != PatchType::Apply {
+            self.check_options(RequestKind::Patch)?;
+            return Ok(Sent::Patch(Patch::read(patch_type, body)?));
         }
-        let patch = Patch::read(patch_type, body)?;
-        self.write(live, "", false, |write, live| {
-            if live.is_null() {
-                return Err(write.target(write.request.name).not_found().into());
-            }
-            let object = patch.applied(write, live)?;
-            let object = write.tracked(live, &object);
-            Ok(write.checked_patch(live, object)?)
-        })
+        self.check_options(RequestKind::Apply)?;
+        let config = body::read_yaml(body)
+            .map_err(|error| Status::bad_request(format!("error encoding patch: {error}")))?;
+        Ok(Sent::Config(config))
     }
 
-    /// `PATCH` with `application/apply-patch+yaml`.
-    fn apply(&mut self, live: Option<&Value>, body: &[u8]) -> Result<Outcome, Refused> {
-        let Body { value: config, duplicates, .. } = body::read_yaml(body)
-            .map_err(|error| Status::bad_request(format!("error encoding patch: {error}")))?;
+    /// Reads the live object, and checks that the request is for it.
+    fn read(&self, verb: Verb, stored: Option<&'r Value>, sent: &Sent) -> Result<Read<'r>, Status> {
+        let creates = match sent {
+            Sent::Object(_) => verb == Verb::Create || self.creates_on_update(),
+            Sent::Config(_) => self.request.subresource == Subresource::Object || self.creates_on_update(),
+            Sent::Patch(_) => false,
+        };
+        let uid = match sent {
+            Sent::Object(edited) => metadata::text(&edited.object, "uid"),
+            _ => "",
+        };
+        let target = self.target(self.request.name);
+        let Some(stored) = stored.filter(|_| verb != Verb::Create) else {
+            // The edit runs first if an update might create the object.
+            if !creates && !self.part.policy.allows_create_on_update {
+                return Err(target.not_found());
+            }
+            if creates {
+                check_uid(target, uid, "")?;
+            }
+            return Ok(Read { stored: None, live: Value::Null, seen: Value::Null, creates });
+        };
+        let live = self.resource.object.kind.read(stored);
+        check_uid(target, uid, metadata::text(&live, "uid"))?;
+        let seen = match self.scale() {
+            Some(fields) => self.scale_of(&live, fields),
+            None => live.clone(),
+        };
+        Ok(Read { stored: Some(stored), live, seen, creates })
+    }
+
+    /// The object that the request makes of what it sees, with managed fields.
+    fn edit(&mut self, read: &Read<'_>, sent: Sent) -> Result<Edited, Refused> {
+        let edited = match sent {
+            Sent::Object(edited) => Edited { object: self.track(&read.seen, &edited.object), ..edited },
+            Sent::Patch(_) if read.seen.is_null() => {
+                return Err(self.target(self.request.name).not_found().into());
+            }
+            Sent::Patch(patch) => {
+                let edited = patch.apply(self, &read.seen)?;
+                let object = self.track(&read.seen, &edited.object);
+                Edited { object: self.check_patched(&read.seen, &object)?, ..edited }
+            }
+            Sent::Config(config) => self.apply(&read.seen, config)?,
+        };
+        if read.stored.is_none() && !read.creates {
+            return Err(self.target(self.request.name).not_found().into());
+        }
+        Ok(edited)
+    }
+
+    /// The object of an apply.
+    fn apply(&mut self, live: &Value, config: Body) -> Result<Edited, Refused> {
+        let Body { value: config, duplicates, .. } = config;
         // An empty document is an object without a kind.
         let config = if config.is_null() { Value::Map(Map::new()) } else { config };
-        let create = self.request.subresource == Subresource::Object || self.creates_on_update();
-        self.write(live, "", create, |write, live| {
-            if config.as_map().is_none() {
-                let found = json_kind(&config);
-                return Err(Status::bad_request(format!(
-                    "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal \
-                     {found} into Go value of type map[string]interface {{}}"
-                ))
-                .into());
+        if config.as_map().is_none() {
+            let found = json_kind(&config);
+            let message = format!(
+                "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into \
+                 Go value of type map[string]interface {{}}"
+            );
+            return Err(Status::bad_request(message).into());
+        }
+        let Part { kind, manager, .. } = self.part;
+        let request = ApplyRequest::new(live, &config)
+            .manager(&self.request.options.field_manager)
+            .force_if(self.request.options.force.unwrap_or(false))
+            .at(self.request.now);
+        let applied = manager.apply(request).map_err(|error| self.apply_refused(&error))?;
+        if let Some(fault) = kind.malformed(&config) {
+            return Err(self.unconvertible(&config, &fault).into());
+        }
+        self.report_strict(&duplicates, |faults| {
+            let faults = body::yaml_faults(faults);
+            Status::bad_request(format!(
+                "error strict decoding patch: error converting YAML to JSON: {faults}"
+            ))
+        })?;
+        let unseen = kind.unseen(&config, &applied.object, &[live, &config]);
+        let object = self.check_patched(live, &applied.object)?;
+        Ok(Edited { object, unseen, keeps_live: !applied.is_merged })
+    }
+
+    /// The whole object: that of an edited `Scale`, without owners that occur again, and a new one without what only the
+    /// server sets.
+    fn whole(&mut self, verb: Verb, read: &Read<'_>, edited: Edited) -> Result<Edited, Status> {
+        let deduplicated = |object: &Value, warnings: &mut Warnings| {
+            metadata::without_duplicate_owners(object, warnings, true)
+        };
+        let object = match (read.stored, self.scale()) {
+            (None, _) if verb == Verb::Create => edited.object,
+            (None, _) => {
+                check_version(metadata::text(&edited.object, "resourceVersion"))?;
+                let object = deduplicated(&edited.object, &mut self.warnings);
+                metadata::without_system_fields(&object)
             }
-            let request = ApplyRequest::new(live, &config)
-                .manager(&write.request.options.field_manager)
-                .force_if(write.request.options.force.unwrap_or(false))
-                .at(write.request.now);
-            let applied = write.part.manager.apply(request).map_err(|error| write.apply_refused(&error))?;
-            if let Some(fault) = write.part.kind.malformed(&config) {
-                return Err(write.unconvertible(&config, &fault).into());
+            (Some(_), Some(fields)) => {
+                let scale = deduplicated(&edited.object, &mut self.warnings);
+                self.scaled(&read.live, fields, &scale)?
             }
-            write.sees_empty = write.part.kind.sees_empty(&config);
-            write.status = write.part.kind.stored_status(&applied.object, &[live, &config]);
-            write.keeps_live = !applied.is_merged;
-            write.report_strict(&duplicates, |faults| {
-                Status::bad_request(format!(
-                    "error strict decoding patch: error converting YAML to JSON: {}",
-                    body::yaml_faults(faults)
-                ))
-            })?;
-            Ok(write.checked_patch(live, applied.object)?)
-        })
+            (Some(_), None) => deduplicated(&edited.object, &mut self.warnings),
+        };
+        Ok(Edited { object, ..edited })
+    }
+
+    /// The object as it will be stored, if it is valid.
+    fn prepare(&self, read: &Read<'_>, edited: Edited) -> Result<Prepared, Status> {
+        let Edited { object, unseen: Unseen { has_empty, mut status }, keeps_live } = edited;
+        let (kind, live) = (&*self.resource.object.kind, &read.live);
+        let Request { now, uid, name_suffix, .. } = *self.request;
+        let subresource = self.strategy();
+        let Some(stored) = read.stored else {
+            let object = metadata::with_system_fields(&object, now, uid, name_suffix);
+            let object = metadata::in_namespace(&object, self.namespace())?;
+            let object = kind.prepare(&Change { subresource, object: &object, live: None, now });
+            return Ok(Prepared { object, status });
+        };
+
+        // What the request can write, at the version of the live object.
+        let object = self.at_live_version(live, &object)?;
+        self.check_api_version(&object)?;
+        let object = metadata::in_namespace(&object, self.namespace())?;
+        let object = metadata::with_generation(&object, metadata::generation(live));
+        let object = kind.prepare(&Change { subresource, object: &object, live: Some(live), now });
+
+        // A change that only the store sees raises the generation too.
+        let generation = metadata::generation(live);
+        let is_same_generation = metadata::generation(&object) == generation;
+        let is_changed = || has_empty || !keeps_live && kind.changes_stored(stored, &object);
+        let object = match subresource == Subresource::Object && is_same_generation && is_changed() {
+            true => metadata::with_generation(&object, generation + 1),
+            false => object,
+        };
+        if let Some(fault) = kind.allocation_fault(&object).filter(|_| self.options.server_answers) {
+            return Err(Status::failure(500, "", fault, None));
+        }
+        let is_stored = self.request.options.dry_run.is_empty();
+        let object = metadata::with_kept_fields(&object, live, is_stored);
+        if is_converted(read) && keeps_live && status.is_some() {
+            status = stored.get("status").cloned();
+        }
+        Ok(Prepared { object, status })
+    }
+
+    /// Refuses an object with faults, and collects warnings.
+    fn check(&mut self, read: &Read<'_>, prepared: Prepared) -> Result<Prepared, Status> {
+        if self.options.skips_validation {
+            return Ok(prepared);
+        }
+        let Prepared { object, .. } = &prepared;
+        let live = read.stored.map(|_| &read.live);
+        let change = Change { subresource: self.strategy(), object, live, now: self.request.now };
+        let found = self.resource.object.kind.check(&change, !self.options.ignores_unions);
+        let mut errors = found.errors;
+        found.warnings.into_iter().for_each(|text| self.warnings.add(text));
+        for fault in found.unchecked {
+            match self.options.strict_cel {
+                true => {
+                    let detail = format!("cannot be run: {}", fault.reason);
+                    errors.push(FieldError::invalid(fault.path, fault.rule, detail));
+                }
+                false => self.warnings.add(fault.to_string()),
+            }
+        }
+        if !errors.is_empty() {
+            let target = self.target(metadata::text(object, "name"));
+            return Err(match found.named {
+                Some(kind) => target.invalid_kind(&kind, &errors),
+                None => target.invalid(&errors),
+            });
+        }
+        found.notes.into_iter().for_each(|text| self.warnings.add(text));
+        Ok(prepared)
+    }
+
+    /// The outcome of a valid object.
+    fn outcome(&self, read: &Read<'_>, prepared: Prepared) -> Outcome {
+        let Prepared { object, status } = prepared;
+        let is_status = self.request.subresource == Subresource::Status;
+        let status = status.filter(|_| is_status);
+        let ends = read.stored.is_some() && metadata::ends(&object, &read.live);
+
+        // The conversion of the status can be the only other change.
+        let is_converted = is_converted(read);
+        let stored_status = read.stored.and_then(|stored| stored.get("status"));
+        let changes_status = is_converted && status.is_some() && status.as_ref() != stored_status;
+        let object = match read.stored {
+            Some(_) if !changes_status => ignore_timestamp_only_changes(&read.live, &object),
+            _ => object,
+        };
+        let object = self.resource.object.kind.stored(&object);
+        let scale = self.scale().map(|fields| fields.read(&object));
+
+        // Defaults that the stored object lacks are a change; a field that the version of the store lacks is none.
+        let action = match read.stored {
+            None => Action::Create,
+            Some(_) if ends => Action::Delete,
+            Some(stored) if object.strict_eq(if is_converted { &read.live } else { stored }) => {
+                Action::Nothing
+            }
+            Some(_) => Action::Update,
+        };
+        Outcome { object, scale, stored_status: status, warnings: Vec::new(), action }
+    }
+
+    /// Refuses to create an object that exists, or at a version. The store reads the version as a number, and takes no
+    /// other string for one. A dry run does not reach it.
+    fn check_is_new(&self, stored: Option<&Value>, version: &str, object: &Value) -> Result<(), Status> {
+        let is_stored = self.request.options.dry_run.is_empty();
+        if is_stored && version.parse::<u64>().is_ok_and(|version| version > 0) {
+            let message = "resourceVersion should not be set on objects to be created";
+            return Err(Status::failure(500, "", message.to_owned(), None));
+        }
+        let Some(live) = stored else { return Ok(()) };
+        let mut status = self.target(metadata::text(object, "name")).already_exists();
+        if metadata::field(live, "deletionTimestamp").is_some() {
+            status.message = format!("object is being deleted: {}", status.message);
+        }
+        Err(status)
     }
 
     /// Whether an update creates an object that does not exist. The status of a kind has the strategy of its objects.
     fn creates_on_update(&self) -> bool {
         let is_whole = matches!(self.request.subresource, Subresource::Object | Subresource::Status);
-        is_whole && self.part.kind.allows_create_on_update()
+        is_whole && self.part.policy.allows_create_on_update
     }
 
     /// The answer to an apply that the field manager refuses.
@@ -207,103 +412,88 @@ impl<'r> Write<'r> {
     }
 
     /// What must hold for an object that a patch made.
-    fn checked_patch(&mut self, live: &Value, object: Value) -> Result<Value, Status> {
-        let uid = metadata::text(&object, "uid");
+    fn check_patched(&self, live: &Value, object: &Value) -> Result<Value, Status> {
+        let uid = metadata::text(object, "uid");
         if !uid.is_empty() && metadata::text(live, "uid").is_empty() {
             let reason = format!(
                 "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             );
             return Err(self.target(self.request.name).conflict(reason));
         }
-        let object = metadata::in_namespace(&object, self.namespace())?;
+        self.in_place(object)
+    }
+
+    /// The object in the namespace of the request, if it has the name of the path.
+    fn in_place(&self, object: &Value) -> Result<Value, Status> {
+        let object = metadata::in_namespace(object, self.namespace())?;
         metadata::check_name(&object, self.request.name, self.request.namespace)?;
         Ok(object)
     }
 
-    /// Writes what an edit makes of the live object, or of no object if that creates one.
-    fn write(
-        &mut self,
-        live: Option<&Value>,
-        uid: &str,
-        create: bool,
-        edit: impl FnOnce(&mut Self, &Value) -> Result<Value, Refused>,
-    ) -> Result<Outcome, Refused> {
-        let Some(stored) = live else {
-            if !create {
-                // The edit runs first if an update might create the object.
-                if self.part.kind.allows_create_on_update() {
-                    edit(self, &NO_OBJECT)?;
-                }
-                return Err(self.target(self.request.name).not_found().into());
-            }
-            check_uid(self.target(self.request.name), uid, "")?;
-            let object = edit(self, &NO_OBJECT)?;
-            check_version(metadata::text(&object, "resourceVersion"))?;
-            let object = metadata::without_duplicate_owners(&object, &mut self.warnings, true);
-            return Ok(self.stored_new(&metadata::without_system_fields(&object))?);
-        };
-        let live = self.resource.object.kind.read(stored);
-        check_uid(self.target(self.request.name), uid, metadata::text(&live, "uid"))?;
-        let object = match (&self.resource.scale, self.request.subresource) {
-            (Some((_, fields)), Subresource::Scale) => self.scaled(&live, fields, edit)?,
-            _ => {
-                let object = edit(self, &live)?;
-                metadata::without_duplicate_owners(&object, &mut self.warnings, true)
-            }
-        };
-        Ok(self.stored_update(stored, &live, &object)?)
+    /// The fields of the `Scale` that the request is for.
+    fn scale(&self) -> Option<&'r ScaleFields> {
+        let (_, fields) = self.resource.scale.as_ref()?;
+        (self.request.subresource == Subresource::Scale).then_some(fields)
+    }
+
+    /// The part of the object by whose rules it is written: a request for `scale` writes the whole object.
+    fn strategy(&self) -> Subresource {
+        match self.request.subresource {
+            Subresource::Scale => Subresource::Object,
+            other => other,
+        }
+    }
+
+    /// The `Scale` of an object, with its managed fields.
+    fn scale_of(&self, live: &Value, fields: &ScaleFields) -> Value {
+        let handler = fields.handler(self.resource.object.manager.version());
+        let managed = ManagedFields::of_object(live).unwrap_or_default();
+        let scale = handler.to_subresource(&managed).set_in(&fields.read(live));
+        match self.resource.object.policy.form {
+            Form::Map if !fields.has_replicas(live) => scale::without_replicas(&scale),
+            _ => scale,
+        }
     }
 
     /// The object whose `Scale` was edited.
-    fn scaled(
-        &mut self,
-        live: &Value,
-        fields: &ScaleFields,
-        edit: impl FnOnce(&mut Self, &Value) -> Result<Value, Refused>,
-    ) -> Result<Value, Refused> {
-        let handler = fields.handler(self.resource.object.manager.version());
-        let managed = ManagedFields::of_object(live).unwrap_or_default();
-        let mut before = handler.to_subresource(&managed).set_in(&fields.read(live));
-        if !self.resource.object.kind.is_builtin() && !fields.has_replicas(live) {
-            before = scale::without_replicas(&before);
-        }
-        let after = edit(self, &before)?;
-        let after = metadata::without_duplicate_owners(&after, &mut self.warnings, true);
-        if scale::lacks_replicas(&after) {
+    fn scaled(&self, live: &Value, fields: &ScaleFields, after: &Value) -> Result<Value, Status> {
+        if scale::lacks_replicas(after) {
             let path = status::quoted(&fields.replicas_path());
-            return Err(Status::bad_request(format!("the spec replicas field {path} cannot be empty")).into());
+            return Err(Status::bad_request(format!("the spec replicas field {path} cannot be empty")));
         }
-        // The storage of a built-in `Scale` names the subresource.
-        let subresource = if self.resource.object.kind.is_builtin() { "/scale" } else { "" };
-        let plural = format!("{}{subresource}", self.resource.plural);
-        let target = Target { plural: &plural, ..self.target(self.request.name) };
-        if self.resource.object.kind.is_builtin() {
-            check_uid(target, metadata::text(&after, "uid"), metadata::text(live, "uid"))?;
+        // The storage of the `Scale` of a struct names the subresource and validates it. A map is validated as a whole.
+        if self.resource.object.policy.form == Form::Struct {
+            let plural = format!("{}/scale", self.resource.plural);
+            let target = Target { plural: &plural, ..self.target(self.request.name) };
+            check_uid(target, metadata::text(after, "uid"), metadata::text(live, "uid"))?;
+            let subresource = Subresource::Object;
+            let change = Change { subresource, object: after, live: None, now: self.request.now };
+            let errors = self.part.kind.check(&change, false).errors;
+            if !errors.is_empty() && !self.options.skips_validation {
+                return Err(self.target(self.request.name).invalid_kind(&self.part.gvk, &errors));
+            }
         }
-        // A custom resource is validated as a whole, and its `Scale` is not.
-        let errors = match self.resource.object.kind.is_builtin() {
-            true => self.part.kind.validate_create(&after).errors,
-            false => Vec::new(),
-        };
-        if !errors.is_empty() {
-            return Err(self.target(self.request.name).invalid_kind(&self.part.gvk, &errors).into());
-        }
-        let object = fields.write(live, &after);
-        let object = match metadata::field(&after, "resourceVersion").cloned() {
+        let object = fields.write(live, after);
+        let object = match metadata::field(after, "resourceVersion").cloned() {
             Some(version) => metadata::with(&object, vec![("resourceVersion", Some(version))]),
             None => object,
         };
-        let scale = ManagedFields::of_object(&after).unwrap_or_default();
+        let handler = fields.handler(self.resource.object.manager.version());
+        let managed = ManagedFields::of_object(live).unwrap_or_default();
+        let scale = ManagedFields::of_object(after).unwrap_or_default();
         Ok(handler.to_parent(&managed, &scale).set_in(&object))
     }
 
     /// The new object with its managed fields.
-    fn tracked(&self, live: &Value, object: &Value) -> Value {
+    fn track(&self, live: &Value, object: &Value) -> Value {
         let entries = metadata::field(object, "managedFields").and_then(Value::as_list).into_iter().flatten();
         let mut versions = entries.filter_map(|entry| entry.get("apiVersion")?.as_str());
         // A request to a subresource keeps the live entries, whatever its object has.
         let is_whole = self.request.subresource == Subresource::Object;
-        let is_unknown = |version: &str| !version.is_empty() && !self.part.kind.tracks(version);
+        let tracked = &self.part.policy.tracked;
+        let tracks =
+            |version: &str| tracked.as_ref().is_none_or(|known| known.iter().any(|known| known == version));
+        let is_unknown = |version: &str| !version.is_empty() && !tracks(version);
         let own = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
         if is_unknown(own) || is_whole && versions.any(is_unknown) {
             return metadata::with(
@@ -313,75 +503,6 @@ impl<'r> Write<'r> {
         }
         let request = UpdateRequest::new(live, object).manager(&self.manager).at(self.request.now);
         self.part.manager.update_no_errors(request).object
-    }
-
-    /// The outcome for a new object, from its fields with owners.
-    fn stored_new(&mut self, object: &Value) -> Result<Outcome, Status> {
-        let Request { now, uid, name_suffix, .. } = *self.request;
-        let kind = &*self.resource.object.kind;
-        let object = metadata::with_system_fields(object, now, uid, name_suffix);
-        let object = match kind.default_name(uid) {
-            Some(name) if metadata::text(&object, "name").is_empty() => {
-                metadata::with(&object, vec![("name", Some(Value::from(name)))])
-            }
-            _ => object,
-        };
-        let object = metadata::in_namespace(&object, self.namespace())?;
-        let object = kind.prepare_create(&object);
-        let checked = self.with_union_faults(kind.validate_create(&object), &object, None);
-        self.refuse_invalid(&object, checked)?;
-        self.warn(Subresource::Object, &object, None);
-        Ok(self.outcome(object, Action::Create))
-    }
-
-    /// The outcome for a changed object, from its fields with owners. `live` is the stored object as the request reads it.
-    fn stored_update(&mut self, stored: &Value, live: &Value, object: &Value) -> Result<Outcome, Status> {
-        let kind = &*self.resource.object.kind;
-        let object = self.at_live_version(live, object)?;
-        check_api_version(kind, &object)?;
-        let object = metadata::in_namespace(&object, self.namespace())?;
-        let object = metadata::with_generation(&object, metadata::generation(live));
-        let subresource = match self.request.subresource {
-            // The whole object is written, by the rules of the object.
-            Subresource::Scale => Subresource::Object,
-            other => other,
-        };
-        let object = kind.prepare_update(subresource, &object, live, self.request.now);
-        let is_same_generation = metadata::generation(&object) == metadata::generation(live);
-        let is_changed = || self.sees_empty || !self.keeps_live && kind.changes_stored(stored, &object);
-        let object = match subresource == Subresource::Object && is_same_generation && is_changed() {
-            true => metadata::with_generation(&object, metadata::generation(live) + 1),
-            false => object,
-        };
-        let fault = kind.allocation_fault(&object).filter(|_| self.options.server_answers);
-        if let Some(fault) = fault {
-            return Err(Status::failure(500, "", fault, None));
-        }
-        let is_stored = self.request.options.dry_run.is_empty();
-        let object = metadata::with_kept_fields(&object, live, is_stored);
-        let checked = kind.validate_update(subresource, &object, live);
-        let checked = self.with_union_faults(checked, &object, Some(live));
-        self.refuse_invalid(&object, checked)?;
-        self.warn(self.request.subresource, &object, Some(live));
-        let is_converted = stored.get("apiVersion") != live.get("apiVersion");
-        if is_converted && self.keeps_live && self.status.is_some() {
-            self.status = stored.get("status").cloned();
-        }
-        // The conversion of the status can be the only other change.
-        let changes_status = is_converted
-            && self.request.subresource == Subresource::Status
-            && self.status.as_ref().is_some_and(|status| stored.get("status") != Some(status));
-        let object = if changes_status { object } else { ignore_timestamp_only_changes(live, &object) };
-        let ends = metadata::ends(&object, live);
-        let mut outcome = self.outcome(object, Action::Update);
-        // Defaults that the stored object lacks are a change; a field that the version of the store lacks is none.
-        let before = if is_converted { live } else { stored };
-        outcome.action = match () {
-            () if ends => Action::Delete,
-            () if outcome.object.strict_eq(before) => Action::Nothing,
-            () => Action::Update,
-        };
-        Ok(outcome)
     }
 
     /// Checks the `resourceVersion` of an update. Without one, most kinds take that of the live object.
@@ -394,7 +515,7 @@ impl<'r> Write<'r> {
         check_version(wanted)?;
         let target = self.target(self.request.name);
         let is_unset = wanted.is_empty() || wanted == "0";
-        if is_unset && self.resource.object.kind.allows_unconditional_update() {
+        if is_unset && self.resource.object.policy.allows_unconditional_update {
             let version = metadata::field(live, "resourceVersion").cloned();
             return Ok(metadata::with(object, vec![("resourceVersion", version)]));
         }
@@ -408,66 +529,13 @@ impl<'r> Write<'r> {
         ))
     }
 
-    /// Adds the faults of unions to those that every API server finds.
-    fn with_union_faults(&self, mut checked: Checked, object: &Value, live: Option<&Value>) -> Checked {
-        if !self.options.ignores_unions {
-            checked.errors.extend(self.resource.object.kind.union_faults(object, live));
-        }
-        checked
-    }
-
-    /// Refuses an object with faults, and collects warnings.
-    fn refuse_invalid(&mut self, object: &Value, checked: Checked) -> Result<(), Status> {
-        let Checked { mut errors, warnings, unchecked } = checked;
-        warnings.into_iter().for_each(|text| self.warnings.add(text));
-        for fault in unchecked {
-            match self.options.strict_cel {
-                true => {
-                    let detail = format!("cannot be run: {}", fault.reason);
-                    errors.push(FieldError::invalid(fault.path, fault.rule, detail));
-                }
-                false => self.warnings.add(fault.to_string()),
-            }
-        }
-        if errors.is_empty() || self.options.skips_validation {
-            return Ok(());
-        }
-        let target = self.target(metadata::text(object, "name"));
-        let kind = &self.resource.object.gvk;
-        Err(match self.part.kind.is_builtin() {
-            // Both versions of events have one internal type, which is of the core group.
-            true if kind.group == "events.k8s.io" && kind.kind == "Event" => {
-                target.invalid_kind(&GroupVersionKind::new("", "v1", "Event"), &errors)
-            }
-            true => target.invalid(&errors),
-            // An object of another kind is refused by the name of its own.
-            false => target.invalid_kind(&body::own_kind(object), &errors),
-        })
-    }
-
-    fn warn(&mut self, subresource: Subresource, object: &Value, live: Option<&Value>) {
-        for text in self.resource.object.kind.warnings(subresource, object, live) {
-            self.warnings.add(text);
-        }
-    }
-
-    fn outcome(&self, object: Value, action: Action) -> Outcome {
-        let object = self.resource.object.kind.stored(&object);
-        let scale = match (&self.resource.scale, self.request.subresource) {
-            (Some((_, fields)), Subresource::Scale) => Some(fields.read(&object)),
-            _ => None,
-        };
-        let stored_status = self.status.clone().filter(|_| self.request.subresource == Subresource::Status);
-        Outcome { object, scale, stored_status, warnings: Vec::new(), action }
-    }
-
     fn patch_type(&mut self) -> Result<PatchType, Status> {
         let content_type = body::media_type(self.request.content_type);
         let accepted = self.resource.patch_types;
         let found = accepted.iter().copied().find(|patch_type| patch_type.content_type() == content_type);
         found.ok_or_else(|| {
             // The routes of built-in kinds list the types of patches, and refuse others themselves.
-            if self.resource.object.kind.is_builtin() {
+            if self.resource.object.policy.form == Form::Struct {
                 self.warnings = Warnings::default();
                 return Status::failure(
                     415,
@@ -493,6 +561,19 @@ impl<'r> Write<'r> {
         self.request.options.validate(kind).map_err(|error| error.status())
     }
 
+    /// Refuses an object that names no version: the registry of the API server finds no kind for a map then.
+    fn check_api_version(&self, object: &Value) -> Result<(), Status> {
+        let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        if self.resource.object.policy.form == Form::Struct || !version.is_empty() {
+            return Ok(());
+        }
+        let missing = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
+        let mut details = Details::default();
+        details.causes.push(Cause::new("", missing, ""));
+        let message = format!("Internal error occurred: {missing}");
+        Err(Status::failure(500, "InternalError", message, Some(details)))
+    }
+
     /// The namespace that objects of the resource have.
     fn namespace(&self) -> &'r str {
         if self.resource.namespaced { self.request.namespace } else { "" }
@@ -508,17 +589,9 @@ fn check_version(version: &str) -> Result<(), Status> {
     Err(Status::failure(500, "", message, None))
 }
 
-/// Refuses an object that names no version: the registry of the API server finds no kind for a custom resource then.
-fn check_api_version(kind: &dyn Kind, object: &Value) -> Result<(), Status> {
-    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-    if kind.is_builtin() || !version.is_empty() {
-        return Ok(());
-    }
-    let missing = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
-    let mut details = Details::default();
-    details.causes.push(Cause::new("", missing, ""));
-    let message = format!("Internal error occurred: {missing}");
-    Err(Status::failure(500, "InternalError", message, Some(details)))
+/// Whether the object is stored at another version than that of the request.
+fn is_converted(read: &Read<'_>) -> bool {
+    read.stored.is_some_and(|stored| stored.get("apiVersion") != read.live.get("apiVersion"))
 }
 
 fn check_uid(target: Target<'_>, wanted: &str, found: &str) -> Result<(), Status> {

@@ -10,10 +10,14 @@ use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{Map, Str, Value};
 
-use super::{Checked, Decoded, INTERNAL, Kind};
+use super::{Change, Checked, Decoded, Form, INTERNAL, Kind, Origin, Policy, Unseen, unions};
 use crate::body::fields_of;
+use crate::definition;
 use crate::metadata;
 use crate::request::Subresource;
+
+/// The kind of the definitions of custom resources, which have validation of their own.
+const DEFINITION: &str = "CustomResourceDefinition";
 
 /// A built-in kind at one version.
 #[derive(Clone, Copy)]
@@ -64,19 +68,69 @@ impl Builtin {
             .defaulter(move |object| applied.applied(object))
     }
 
-    pub(crate) fn gvk(&self) -> &GroupVersionKind {
-        self.kind.gvk()
-    }
-
     /// The object without what the format of the store loses: whether a list is empty or null, and whether bytes are.
     fn as_stored(&self, object: &Value) -> Value {
         match self.kind.gvk().kind.as_str() {
             "ConfigMap" => with_bytes(object, "binaryData"),
             "Secret" => with_bytes(object, "data"),
-            // Its data is stored as JSON.
-            "ControllerRevision" => object.clone(),
+            // They are stored as JSON, which keeps empty lists.
+            "ControllerRevision" | DEFINITION => object.clone(),
             _ => without_empty_lists(object).unwrap_or_else(|| object.clone()),
         }
+    }
+
+    /// What the resource of the kind allows.
+    pub(crate) fn policy(&self) -> Policy {
+        let resource = self.kind.resource();
+        // The only deprecated kind that Kubernetes 1.37 serves and that can be written.
+        let is_deprecated = self.kind.gvk().group.is_empty() && &*self.kind.gvk().kind == "Endpoints";
+        let deprecation = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+        Policy {
+            form: Form::Struct,
+            allows_unconditional_update: resource.is_some_and(|found| found.allows_unconditional_update),
+            allows_create_on_update: resource.is_some_and(|found| found.allows_create_on_update),
+            deprecation: is_deprecated.then(|| deprecation.to_owned()),
+            tracked: None,
+        }
+    }
+
+    /// Whether a document has an empty list or map that the kind compares with an absent one.
+    fn has_empty(&self, document: &Value) -> bool {
+        match self.kind.gvk().kind.as_str() {
+            // Empty policy types get defaults.
+            "NetworkPolicy" => {
+                let fields = document.get("spec").and_then(Value::as_map).into_iter().flatten();
+                fields.filter(|(name, _)| *name != "policyTypes").any(|(_, value)| has_empty(value))
+            }
+            "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
+                document.get("webhooks").is_some_and(has_empty)
+            }
+            _ => false,
+        }
+    }
+
+    /// The status, at the version at which objects are stored, of an object that a request made.
+    fn stored_status(&self, object: &Value, sources: &[&Value]) -> Option<Value> {
+        const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
+        let own = self.kind.gvk();
+        // The annotation of `v1` has no metric without a value, so that a value of zero is added when the object is read.
+        if own.kind != "HorizontalPodAutoscaler" || own.version != "v1" {
+            return None;
+        }
+        let storage = self.kind.resource()?.storage_version.clone()?;
+        let storage = GroupVersionKind::new(own.group.clone(), storage, own.kind.clone());
+        let annotations = |object: &Value| metadata::field(object, "annotations")?.as_map().cloned();
+        let has_metrics =
+            |source: &&Value| annotations(source).is_some_and(|all| all.contains(CURRENT_METRICS));
+        let object = match annotations(object).filter(|_| !sources.iter().any(has_metrics)) {
+            Some(own) => {
+                let rest = own.with_edits(vec![(CURRENT_METRICS.into(), None)]);
+                metadata::with(object, vec![("annotations", Some(Value::Map(rest)))])
+            }
+            None => object.clone(),
+        };
+        let stored = self.kind.convert(&object, &facts::Kind::of(&storage)?).ok()?;
+        stored.get("status").cloned()
     }
 
     /// An object that an apply made, in canonical form and with defaults.
@@ -177,7 +231,11 @@ impl ObjectConverter for Versions {
 }
 
 impl Kind for Builtin {
-    fn decode(&self, object: &Value) -> Result<Decoded, String> {
+    fn decode(&self, object: &Value, origin: Origin) -> Result<Decoded, String> {
+        if origin == Origin::Unstructured {
+            let decoded = self.kind.from_unstructured(object).map_err(|error| error.to_string())?;
+            return Ok(Decoded { object: decoded.object, unknown: super::unknown_fields(&decoded.unknown) });
+        }
         let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
         // A body may name another version of the kind.
         let other = match *self.kind.gvk().api_version().to_string() == *version {
@@ -192,27 +250,12 @@ impl Kind for Builtin {
         Ok(Decoded { object: converted.unwrap_or(decoded.object), unknown })
     }
 
-    fn decode_patched(&self, object: &Value) -> Result<Decoded, String> {
-        let decoded = self.kind.from_unstructured(object).map_err(|error| error.to_string())?;
-        Ok(Decoded { object: decoded.object, unknown: super::unknown_fields(&decoded.unknown) })
-    }
-
     fn malformed(&self, config: &Value) -> Option<String> {
         self.kind.from_unstructured(config).err().map(|error| error.to_string())
     }
 
-    fn sees_empty(&self, document: &Value) -> bool {
-        match self.kind.gvk().kind.as_str() {
-            // Empty policy types get defaults.
-            "NetworkPolicy" => {
-                let fields = document.get("spec").and_then(Value::as_map).into_iter().flatten();
-                fields.filter(|(name, _)| *name != "policyTypes").any(|(_, value)| has_empty(value))
-            }
-            "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
-                document.get("webhooks").is_some_and(has_empty)
-            }
-            _ => false,
-        }
+    fn unseen(&self, document: &Value, object: &Value, sources: &[&Value]) -> Unseen {
+        Unseen { has_empty: self.has_empty(document), status: self.stored_status(object, sources) }
     }
 
     fn defaulted(&self, object: &Value) -> Value {
@@ -237,26 +280,28 @@ impl Kind for Builtin {
             // They get their labels when they are read back: a namespace with a generated name, and a controller or a job
             // without labels after an update of its status.
             "Job" | "Namespace" | "ReplicationController" => self.defaulted(object),
+            // A status without stored versions gets the default.
+            DEFINITION => self.defaulted(object),
             _ => object.clone(),
         }
     }
 
-    fn tracks(&self, _: &str) -> bool {
-        true
-    }
-
-    fn prepare_create(&self, object: &Value) -> Value {
-        facts::prepare_create(self.kind.gvk(), &self.as_stored(object))
-    }
-
-    fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value, now: Time) -> Value {
-        let object = match self.kind.gvk().kind.as_str() {
-            "PersistentVolume" if subresource == Subresource::Status => {
-                with_transition_time(&self.as_stored(object), live, now)
-            }
-            _ => self.as_stored(object),
+    fn prepare(&self, change: &Change<'_>) -> Value {
+        let gvk = self.kind.gvk();
+        let object = self.as_stored(change.object);
+        let Some(live) = change.live else {
+            let is_unnamed = gvk.kind == "LimitRange" && metadata::text(&object, "name").is_empty();
+            let name = metadata::field(&object, "uid").filter(|_| is_unnamed).cloned();
+            let object = if name.is_some() { metadata::with(&object, vec![("name", name)]) } else { object };
+            return facts::prepare_create(gvk, &object);
         };
-        facts::prepare_update(self.kind.gvk(), subresource.segment(), &object, live)
+        let object = match gvk.kind.as_str() {
+            "PersistentVolume" if change.subresource == Subresource::Status => {
+                with_transition_time(&object, live, change.now)
+            }
+            _ => object,
+        };
+        facts::prepare_update(gvk, change.subresource.segment(), &object, live)
     }
 
     fn changes_stored(&self, stored: &Value, object: &Value) -> bool {
@@ -270,29 +315,6 @@ impl Kind for Builtin {
         let Some(hub) = hub.filter(|hub| hub.gvk() != own) else { return false };
         let live = Builtin { kind: hub, ..*self }.read(stored);
         self.kind.convert(object, &hub).is_ok_and(|object| object.get("spec") != live.get("spec"))
-    }
-
-    fn stored_status(&self, object: &Value, sources: &[&Value]) -> Option<Value> {
-        const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
-        let own = self.kind.gvk();
-        // The annotation of `v1` has no metric without a value, so that a value of zero is added when the object is read.
-        if own.kind != "HorizontalPodAutoscaler" || own.version != "v1" {
-            return None;
-        }
-        let storage = self.kind.resource()?.storage_version.clone()?;
-        let storage = GroupVersionKind::new(own.group.clone(), storage, own.kind.clone());
-        let annotations = |object: &Value| metadata::field(object, "annotations")?.as_map().cloned();
-        let has_metrics =
-            |source: &&Value| annotations(source).is_some_and(|all| all.contains(CURRENT_METRICS));
-        let object = match annotations(object).filter(|_| !sources.iter().any(has_metrics)) {
-            Some(own) => {
-                let rest = own.with_edits(vec![(CURRENT_METRICS.into(), None)]);
-                metadata::with(object, vec![("annotations", Some(Value::Map(rest)))])
-            }
-            None => object.clone(),
-        };
-        let stored = self.kind.convert(&object, &facts::Kind::of(&storage)?).ok()?;
-        stored.get("status").cloned()
     }
 
     fn allocation_fault(&self, object: &Value) -> Option<String> {
@@ -313,47 +335,34 @@ impl Kind for Builtin {
         Some(format!("duplicate nodePort: {{{protocol} {number}}}"))
     }
 
-    fn default_name<'u>(&self, uid: &'u str) -> Option<&'u str> {
-        (self.kind.gvk().kind == "LimitRange").then_some(uid)
-    }
-
-    fn validate_create(&self, object: &Value) -> Checked {
-        facts::validate_create(self.kind.gvk(), object).into()
-    }
-
-    fn validate_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Checked {
-        facts::validate_update(self.kind.gvk(), subresource.segment(), object, live).into()
-    }
-
-    fn deprecation(&self) -> Option<&str> {
-        // The only deprecated kind that Kubernetes 1.37 serves and that can be written.
+    fn check(&self, change: &Change<'_>, unions: bool) -> Checked {
+        let Change { subresource, object, live, .. } = *change;
         let gvk = self.kind.gvk();
-        (gvk.group.is_empty() && &*gvk.kind == "Endpoints")
-            .then_some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
-    }
-
-    fn warnings(&self, subresource: Subresource, object: &Value, live: Option<&Value>) -> Vec<String> {
-        match subresource {
+        let mut found: Checked = match live {
+            None => facts::validate_create(gvk, object).into(),
+            Some(_) if gvk.kind == DEFINITION => Checked::default(),
+            Some(live) => facts::validate_update(gvk, subresource.segment(), object, live).into(),
+        };
+        if gvk.kind == DEFINITION {
+            found = match (live, subresource) {
+                (None, _) => definition::validate_create(object, found.errors),
+                (Some(live), Subresource::Status) => definition::validate_status(object, live),
+                (Some(live), _) => definition::validate_update(object, live),
+            };
+            if unions {
+                found.errors.extend(unions::declaration_faults(object, live));
+            }
+        }
+        // Both versions of events have one internal type, which is of the core group.
+        let is_event = gvk.group == "events.k8s.io" && gvk.kind == "Event";
+        found.named = is_event.then(|| GroupVersionKind::new("", "v1", "Event"));
+        found.notes = match subresource {
             // Strategies have no warnings about status.
             Subresource::Status => Vec::new(),
-            _ => facts::warnings(self.kind.gvk(), object, live),
-        }
-    }
-
-    fn allows_unconditional_update(&self) -> bool {
-        self.kind.resource().is_some_and(|resource| resource.allows_unconditional_update)
-    }
-
-    fn allows_create_on_update(&self) -> bool {
-        self.kind.resource().is_some_and(|resource| resource.allows_create_on_update)
-    }
-
-    fn is_builtin(&self) -> bool {
-        true
-    }
-
-    fn missing_kind(&self, _: &Value) -> Option<String> {
-        None
+            _ if gvk.kind == DEFINITION => definition::warnings(object, live),
+            _ => facts::warnings(gvk, object, live),
+        };
+        found
     }
 
     fn refuses(&self, declared: &GroupVersionKind) -> Option<String> {

@@ -1,12 +1,12 @@
 //! Custom resources.
 
-use fieldmanager_managedfields::Time;
+use fieldmanager_rules::Evaluated;
 use fieldmanager_structural::crd::CustomResource;
-use fieldmanager_structural::{FieldError, GroupVersionKind};
 use fieldmanager_value::{Map, Str, Value};
 
 use super::unions::Unions;
-use super::{Checked, Decoded, Kind, deprecated};
+use super::{Change, Checked, Decoded, Form, Kind, Origin, Policy, deprecated};
+use crate::body;
 use crate::custom::{Decoder, Validator};
 use crate::metadata;
 use crate::request::Subresource;
@@ -20,10 +20,6 @@ pub(crate) struct Custom {
     has_status: bool,
     /// Whether objects are stored at the version.
     is_storage: bool,
-    /// The versions of the definition.
-    api_versions: Vec<String>,
-    /// The warning of each request to the version.
-    deprecation: Option<String>,
 }
 
 impl Custom {
@@ -36,17 +32,25 @@ impl Custom {
         let declared = definition.version(version).map_err(|error| error.to_string())?;
         let decoder = Decoder::new(definition, version).map_err(|error| error.to_string())?;
         let validator = Validator::new(definition, version).map_err(|error| error.to_string())?;
-        let deprecation = deprecated::warning(definition, version);
-        let versions = definition.versions.iter();
         Ok(Custom {
             decoder: decoder.with_defaults(has_defaults),
             validator,
             unions: Unions::of(definition, version),
             has_status: declared.status,
             is_storage: declared.storage,
-            api_versions: versions.map(|version| format!("{}/{}", definition.group, version.name)).collect(),
-            deprecation,
         })
+    }
+
+    /// What a custom resource allows at a version.
+    pub(crate) fn policy(definition: &CustomResource, version: &str) -> Policy {
+        let versions = definition.versions.iter();
+        Policy {
+            form: Form::Map,
+            allows_unconditional_update: false,
+            allows_create_on_update: false,
+            deprecation: deprecated::warning(definition, version),
+            tracked: Some(versions.map(|version| format!("{}/{}", definition.group, version.name)).collect()),
+        }
     }
 
     /// The rules that cannot be run.
@@ -62,13 +66,9 @@ impl Custom {
 }
 
 impl Kind for Custom {
-    fn decode(&self, object: &Value) -> Result<Decoded, String> {
+    fn decode(&self, object: &Value, _: Origin) -> Result<Decoded, String> {
         let decoded = self.decoder.decode(object).map_err(|error| error.to_string())?;
         Ok(Decoded { object: decoded.object, unknown: super::unknown_fields(&decoded.unknown) })
-    }
-
-    fn malformed(&self, _: &Value) -> Option<String> {
-        None
     }
 
     fn defaulted(&self, object: &Value) -> Value {
@@ -90,16 +90,12 @@ impl Kind for Custom {
         stored.unwrap_or_else(|_| object.clone())
     }
 
-    fn tracks(&self, api_version: &str) -> bool {
-        self.api_versions.iter().any(|known| known == api_version)
-    }
-
-    fn prepare_create(&self, object: &Value) -> Value {
-        let object = if self.has_status { with_field(object, "status", None) } else { object.clone() };
-        metadata::with_generation(&object, 1)
-    }
-
-    fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value, _: Time) -> Value {
+    fn prepare(&self, change: &Change<'_>) -> Value {
+        let Change { subresource, object, live, .. } = *change;
+        let Some(live) = live else {
+            let object = if self.has_status { with_field(object, "status", None) } else { object.clone() };
+            return metadata::with_generation(&object, 1);
+        };
         if subresource == Subresource::Status {
             let updated = with_status_of(object, live);
             // An object of another kind or version was decoded without defaults.
@@ -116,50 +112,30 @@ impl Kind for Custom {
         }
     }
 
-    fn validate_create(&self, object: &Value) -> Checked {
-        self.validator.validate_create(object).into()
-    }
-
-    fn validate_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Checked {
-        let found = match subresource {
-            Subresource::Status => self.validator.validate_status_update(object, live),
-            _ => self.validator.validate_update(object, live),
+    fn check(&self, change: &Change<'_>, unions: bool) -> Checked {
+        let Change { subresource, object, live, .. } = *change;
+        let found = match (live, subresource) {
+            (None, _) => Evaluated { errors: self.validator.validate_create(object), ..Evaluated::default() },
+            (Some(live), Subresource::Status) => self.validator.validate_status_update(object, live),
+            (Some(live), _) => self.validator.validate_update(object, live),
         };
-        Checked { errors: found.errors, warnings: found.warnings, unchecked: Vec::new() }
-    }
-
-    fn union_faults(&self, object: &Value, live: Option<&Value>) -> Vec<FieldError> {
-        self.unions.faults(object, live)
-    }
-
-    fn deprecation(&self) -> Option<&str> {
-        self.deprecation.as_deref()
-    }
-
-    fn warnings(&self, _: Subresource, object: &Value, live: Option<&Value>) -> Vec<String> {
-        self.validator.warnings(object, live)
-    }
-
-    fn allows_unconditional_update(&self) -> bool {
-        false
-    }
-
-    fn allows_create_on_update(&self) -> bool {
-        false
-    }
-
-    fn is_builtin(&self) -> bool {
-        false
+        let mut errors = found.errors;
+        if unions {
+            errors.extend(self.unions.faults(object, live));
+        }
+        Checked {
+            errors,
+            // An object of another kind is refused by the name of its own.
+            named: Some(body::own_kind(object)),
+            warnings: found.warnings,
+            notes: self.validator.warnings(object, live),
+            unchecked: Vec::new(),
+        }
     }
 
     fn missing_kind(&self, object: &Value) -> Option<String> {
         let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
         kind.is_empty().then(|| format!("Object 'Kind' is missing in '{}'", object.to_json()))
-    }
-
-    fn refuses(&self, _: &GroupVersionKind) -> Option<String> {
-        // Validation reports another kind.
-        None
     }
 }
 

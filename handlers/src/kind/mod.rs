@@ -2,8 +2,7 @@
 
 pub(crate) mod builtin;
 pub(crate) mod custom;
-pub(crate) mod definition;
-mod deprecated;
+pub(crate) mod deprecated;
 pub(crate) mod unions;
 
 use fieldmanager_managedfields::Time;
@@ -29,8 +28,12 @@ pub(crate) struct Decoded {
 #[derive(Default)]
 pub(crate) struct Checked {
     pub(crate) errors: Vec<FieldError>,
+    /// The kind that the answer to an invalid object names, if it is not that of the resource.
+    pub(crate) named: Option<GroupVersionKind>,
     /// The warnings that are sent with any answer.
     pub(crate) warnings: Vec<String>,
+    /// The warnings that are sent with the answer to a valid object.
+    pub(crate) notes: Vec<String>,
     /// The rules of a definition that cannot be run, and that the API server may accept.
     pub(crate) unchecked: Vec<RuleFault>,
 }
@@ -41,24 +44,74 @@ impl From<Vec<FieldError>> for Checked {
     }
 }
 
+/// The facts in the document of a request that the object lacks which it makes.
+#[derive(Default)]
+pub(crate) struct Unseen {
+    /// Whether the document has an empty list or map that raises the generation: a few kinds compare it with an absent one,
+    /// which is what the store returns for it.
+    pub(crate) has_empty: bool,
+    /// The status at the version at which objects are stored. `None` if the status of the defaulted object is converted to
+    /// the same.
+    pub(crate) status: Option<Value>,
+}
+
+/// How the server holds the objects of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// In a struct of Go. A document without a version has that of the resource.
+    Struct,
+    /// As a map of any fields, which has no version if the document has none.
+    Map,
+}
+
+/// What the resource of a kind allows, and says of its version.
+#[derive(Clone, Debug)]
+pub(crate) struct Policy {
+    pub(crate) form: Form,
+    /// Whether an update needs no `resourceVersion`.
+    pub(crate) allows_unconditional_update: bool,
+    /// Whether an update creates an object that does not exist.
+    pub(crate) allows_create_on_update: bool,
+    /// The warning of each request to the version; `None` if it is not deprecated.
+    pub(crate) deprecation: Option<String>,
+    /// The versions of which managed fields can be converted; `None` if those of others are dropped. Otherwise the server
+    /// keeps no record of a request that has such entries.
+    pub(crate) tracked: Option<Vec<String>>,
+}
+
+/// Where an object to decode is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The body of a request, or a patch of JSON.
+    Json,
+    /// A strategic merge patch: the converter of unstructured objects decodes what it made.
+    Unstructured,
+}
+
+/// An object that a request writes.
+pub(crate) struct Change<'a> {
+    pub(crate) subresource: Subresource,
+    pub(crate) object: &'a Value,
+    /// The live object; `None` if the request creates one.
+    pub(crate) live: Option<&'a Value>,
+    pub(crate) now: Time,
+}
+
 /// The decoding, defaults and validation of a kind at one version.
 pub(crate) trait Kind: Send + Sync {
-    /// Decodes the object of a request. The error is that of the decoder of the API server, without context.
-    fn decode(&self, object: &Value) -> Result<Decoded, String>;
-
-    /// Decodes what a strategic merge patch made of an object, as the converter of unstructured objects does.
-    fn decode_patched(&self, object: &Value) -> Result<Decoded, String> {
-        self.decode(object)
-    }
+    /// Decodes an object. The error is that of the decoder of the API server, without context.
+    fn decode(&self, object: &Value, origin: Origin) -> Result<Decoded, String>;
 
     /// Why the configuration of an apply cannot be converted to the type of the kind, although it fits the schema: a
     /// quantity, a time or a base64 string that is malformed.
-    fn malformed(&self, config: &Value) -> Option<String>;
+    fn malformed(&self, _config: &Value) -> Option<String> {
+        None
+    }
 
-    /// Whether the document of a request has an empty list or map that raises the generation: a few kinds compare it with
-    /// an absent one, which is what the store returns for it.
-    fn sees_empty(&self, _document: &Value) -> bool {
-        false
+    /// The facts in a document that the object lacks. `sources` are the objects that the request made it from: a field that
+    /// none of them has is of the defaults.
+    fn unseen(&self, _document: &Value, _object: &Value, _sources: &[&Value]) -> Unseen {
+        Unseen::default()
     }
 
     /// Fills in the defaults of a decoded object.
@@ -70,15 +123,8 @@ pub(crate) trait Kind: Send + Sync {
     /// The object of an answer: what is read back after the object was stored.
     fn stored(&self, object: &Value) -> Value;
 
-    /// Whether managed fields of a version can be converted, or are dropped if they cannot. Otherwise the server keeps no
-    /// record of a request that has such entries.
-    fn tracks(&self, api_version: &str) -> bool;
-
-    /// Drops what a client cannot set when it creates an object, and sets the generation.
-    fn prepare_create(&self, object: &Value) -> Value;
-
-    /// Keeps what a request to the subresource cannot change, and raises the generation.
-    fn prepare_update(&self, subresource: Subresource, object: &Value, live: &Value, now: Time) -> Value;
+    /// Drops what a client cannot set or change, and sets the generation.
+    fn prepare(&self, change: &Change<'_>) -> Value;
 
     /// Whether an update that changes nothing at the version of the request changes the object at the version at which it is
     /// stored, so that the generation rises: the conversion back gives another spec.
@@ -86,54 +132,23 @@ pub(crate) trait Kind: Send + Sync {
         false
     }
 
-    /// The status, at the version at which objects are stored, of an object that a request made. `None` if the status of the
-    /// defaulted object is converted to the same. `sources` is what the request made the object from: a field that none of
-    /// them has is of the defaults.
-    fn stored_status(&self, _object: &Value, _sources: &[&Value]) -> Option<Value> {
-        None
-    }
-
     /// Why the allocators of the server refuse an updated object with the code 500, before it is validated.
     fn allocation_fault(&self, _object: &Value) -> Option<String> {
         None
     }
 
-    /// The name of a new object that has neither a name nor the base of one.
-    fn default_name<'u>(&self, _uid: &'u str) -> Option<&'u str> {
+    /// The faults and warnings of a new or changed object, with the faults of unions if these have an effect.
+    fn check(&self, change: &Change<'_>, unions: bool) -> Checked;
+
+    /// Why the decoder refuses an object that names no kind; `None` if the kind is that of the resource then.
+    fn missing_kind(&self, _object: &Value) -> Option<String> {
         None
     }
 
-    /// What validation finds in a new object.
-    fn validate_create(&self, object: &Value) -> Checked;
-
-    /// What validation finds in an update.
-    fn validate_update(&self, subresource: Subresource, object: &Value, live: &Value) -> Checked;
-
-    /// The faults of unions in a new or changed object. An API server without unions finds none.
-    fn union_faults(&self, _object: &Value, _live: Option<&Value>) -> Vec<FieldError> {
-        Vec::new()
-    }
-
-    /// The warning of each request to the version; `None` if it is not deprecated.
-    fn deprecation(&self) -> Option<&str>;
-
-    /// The warnings about a new or changed object.
-    fn warnings(&self, subresource: Subresource, object: &Value, live: Option<&Value>) -> Vec<String>;
-
-    /// Whether an update needs no `resourceVersion`.
-    fn allows_unconditional_update(&self) -> bool;
-
-    /// Whether an update creates an object that does not exist.
-    fn allows_create_on_update(&self) -> bool;
-
-    /// Whether objects are decoded into Go types.
-    fn is_builtin(&self) -> bool;
-
-    /// Why the decoder refuses an object that names no kind; `None` if the kind is that of the resource then.
-    fn missing_kind(&self, object: &Value) -> Option<String>;
-
     /// Why the decoder refuses an object that names a kind; `None` if it does not.
-    fn refuses(&self, declared: &GroupVersionKind) -> Option<String>;
+    fn refuses(&self, _declared: &GroupVersionKind) -> Option<String> {
+        None
+    }
 }
 
 /// The faults of strict field validation for the paths of unknown fields.
