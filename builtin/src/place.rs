@@ -181,6 +181,13 @@ impl<'v> Place<'v> {
         }
     }
 
+    /// Checks a field that has a value.
+    pub(crate) fn check(&self, name: &str, check: fn(&Place<'_>, &mut Errors), errors: &mut Errors) {
+        if let Some(field) = self.child(name) {
+            check(&field, errors);
+        }
+    }
+
     /// Checks the keys and values of labels.
     pub(crate) fn labels(&self, name: &str, errors: &mut Errors) {
         labels(&self.at(name), self.get(name), errors);

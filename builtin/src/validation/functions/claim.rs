@@ -8,9 +8,7 @@ use crate::place::{Errors, Place};
 
 /// Checks the template of a claim, whose metadata has labels and annotations alone.
 pub(super) fn template(template: &Place<'_>, errors: &mut Errors) {
-    if let Some(claim) = template.child("spec") {
-        spec(&claim, errors);
-    }
+    template.check("spec", spec, errors);
 }
 
 /// The modes of access are known, and one of them excludes the others.
@@ -28,7 +26,7 @@ pub(super) fn access_modes(spec: &Place<'_>, errors: &mut Errors) {
 
 pub(super) fn spec(claim: &Place<'_>, errors: &mut Errors) {
     claim.require("accessModes", "at least 1 access mode is required", errors);
-    selector::check_child(claim, "selector", errors);
+    claim.check("selector", selector::check, errors);
     access_modes(claim, errors);
     let requests = claim.child("resources").and_then(|resources| resources.child("requests"));
     let storage = requests.and_then(|requests| requests.get("storage"));
@@ -45,9 +43,7 @@ pub(super) fn spec(claim: &Place<'_>, errors: &mut Errors) {
     claim.subdomain("storageClassName", errors);
     claim.one_of("volumeMode", &["Block", "Filesystem"], errors);
     for name in ["dataSource", "dataSourceRef"] {
-        if let Some(source) = claim.child(name) {
-            data_source(&source, errors);
-        }
+        claim.check(name, data_source, errors);
     }
     claim.subdomain("volumeAttributesClassName", errors);
 }

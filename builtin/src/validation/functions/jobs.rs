@@ -116,9 +116,7 @@ fn job_spec(spec: &Place<'_>, errors: &mut Errors) {
     let accepted: &[&str] =
         if is_set("podFailurePolicy") { &["Failed"] } else { &["Failed", "TerminatingOrFailed"] };
     spec.one_of("podReplacementPolicy", accepted, errors);
-    if let Some(template) = spec.child("template") {
-        pods::template(&template, errors);
-    }
+    spec.check("template", pods::template, errors);
     let pod = spec.child("template").and_then(|template| template.child("spec"));
     let path = || spec.at("template").child("spec").child("restartPolicy");
     match pod.map(|pod| pod.text("restartPolicy")).unwrap_or_default() {
@@ -332,9 +330,7 @@ pub(super) fn cron_job(object: &Field<'_>, errors: &mut Errors) {
     }
     spec.non_negative("startingDeadlineSeconds", errors);
     spec.require_one_of("concurrencyPolicy", &["Allow", "Forbid", "Replace"], errors);
-    if let Some(template) = spec.child("jobTemplate") {
-        job_template(&template, errors);
-    }
+    spec.check("jobTemplate", job_template, errors);
     spec.non_negative("successfulJobsHistoryLimit", errors);
     spec.non_negative("failedJobsHistoryLimit", errors);
     // Jobs get the name of their schedule and eleven characters.

@@ -33,13 +33,6 @@ pub(super) fn operator(expression: &Place<'_>, has_order: bool, errors: &mut Err
     }
 }
 
-/// Checks the label selector of a field, if there is one.
-pub(super) fn check_child(of: &Place<'_>, name: &str, errors: &mut Errors) {
-    if let Some(selector) = of.child(name) {
-        check(&selector, errors);
-    }
-}
-
 /// Checks the key and the values of an expression.
 pub(super) fn key_and_values(expression: &Place<'_>, errors: &mut Errors) {
     expression.faults("key", qualified_name, errors);

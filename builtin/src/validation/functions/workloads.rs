@@ -30,9 +30,7 @@ pub(super) fn deployment(deployment: &Field<'_>, errors: &mut Errors) {
     let Some(spec) = deployment.get("spec").place() else { return };
     spec.non_negative("replicas", errors);
     replicas(&spec, errors);
-    if let Some(strategy) = spec.child("strategy") {
-        deployment_strategy(&strategy, errors);
-    }
+    spec.check("strategy", deployment_strategy, errors);
     for name in ["minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"] {
         spec.non_negative(name, errors);
     }
@@ -156,9 +154,7 @@ pub(super) fn daemon_set(set: &Field<'_>, errors: &mut Errors) {
     let Some(spec) = set.get("spec").place() else { return };
     daemons(&spec, errors);
     spec.non_negative("minReadySeconds", errors);
-    if let Some(strategy) = spec.child("updateStrategy") {
-        daemon_strategy(&strategy, errors);
-    }
+    spec.check("updateStrategy", daemon_strategy, errors);
     spec.non_negative("revisionHistoryLimit", errors);
 }
 
@@ -276,11 +272,8 @@ fn stateful_spec(spec: &Place<'_>, is_update: bool, checks_template: bool, error
     stateful_strategy(spec, errors);
     if let Some(policy) = spec.child("persistentVolumeClaimRetentionPolicy") {
         for name in ["whenDeleted", "whenScaled"] {
-            let found = policy.text(name);
             let accepted = &["Retain", "Delete"];
-            if !accepted.contains(&found) {
-                errors.push(FieldError::not_supported(policy.at(name), found, accepted));
-            }
+            policy.text_one_of(name, accepted, errors);
         }
     }
     if !is_update {

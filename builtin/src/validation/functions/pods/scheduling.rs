@@ -82,7 +82,7 @@ fn node_term(term: &Place<'_>, checks_values: bool, errors: &mut Errors) {
 
 fn pod_term(term: &Place<'_>, errors: &mut Errors) {
     for name in ["labelSelector", "namespaceSelector"] {
-        selector::check_child(term, name, errors);
+        term.check(name, selector::check, errors);
     }
     for name in term.values("namespaces").filter_map(Value::as_str) {
         faults(&term.at("namespace"), name, NameSyntax::Label.faults(name, false), errors);
@@ -190,10 +190,7 @@ pub(super) fn spread(spec: &Place<'_>, errors: &mut Errors) {
         }
         constraint.require("topologyKey", "can not be empty", errors);
         let when = constraint.text("whenUnsatisfiable");
-        let accepted = &["DoNotSchedule", "ScheduleAnyway"];
-        if !accepted.contains(&when) {
-            errors.push(FieldError::not_supported(constraint.at("whenUnsatisfiable"), when, accepted));
-        }
+        constraint.text_one_of("whenUnsatisfiable", &["DoNotSchedule", "ScheduleAnyway"], errors);
         let key = pair(constraint.value);
         let shown = format!("{{{}, {}}}", key.0, key.1);
         if let Some(left) = left.get_mut(&key) {
@@ -214,7 +211,7 @@ pub(super) fn spread(spec: &Place<'_>, errors: &mut Errors) {
             constraint.one_of(name, &["Honor", "Ignore"], errors);
         }
         label_keys(&constraint, errors);
-        selector::check_child(&constraint, "labelSelector", errors);
+        constraint.check("labelSelector", selector::check, errors);
     }
 }
 

@@ -22,9 +22,7 @@ pub(super) fn pod_spec(spec: &Place<'_>, name: &str, errors: &mut Errors) {
     container::containers(&pod, errors);
     container::init_containers(&pod, errors);
     container::ephemeral_containers(&pod, errors);
-    if let Some(requirements) = spec.child("resources") {
-        resources::of_pod(&requirements, errors);
-    }
+    spec.check("resources", resources::of_pod, errors);
     if spec.flag("hostNetwork") {
         host_network(spec, !name.is_empty(), errors);
     }
@@ -38,9 +36,7 @@ pub(super) fn pod_spec(spec: &Place<'_>, name: &str, errors: &mut Errors) {
         let detail = "ShareProcessNamespace and HostPID cannot both be enabled";
         spec.invalid("shareProcessNamespace", detail, errors);
     }
-    if let Some(affinity) = spec.child("affinity") {
-        scheduling::affinity(&affinity, errors);
-    }
+    spec.check("affinity", scheduling::affinity, errors);
     dns(spec, errors);
     for gate in spec.items("readinessGates") {
         gate.faults("conditionType", qualified_name, errors);
@@ -65,9 +61,7 @@ pub(super) fn pod_spec(spec: &Place<'_>, name: &str, errors: &mut Errors) {
     if spec.get("preemptionPolicy").is_some() {
         spec.require_one_of("preemptionPolicy", &["PreemptLowerPriority", "Never"], errors);
     }
-    if let Some(overhead) = spec.child("overhead") {
-        resources::amounts(&overhead, errors);
-    }
+    spec.check("overhead", resources::amounts, errors);
     if let Some(os) = spec.child("os")
         && os.require("name", "", errors)
     {

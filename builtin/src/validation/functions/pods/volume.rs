@@ -309,10 +309,7 @@ fn trust_bundle(bundle: &Place<'_>, errors: &mut Errors) {
 
 fn pod_certificate(certificate: &Place<'_>, errors: &mut Errors) {
     const KEYS: &[&str] = &["RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"];
-    if !KEYS.contains(&certificate.text("keyType")) {
-        let found = certificate.text("keyType");
-        errors.push(FieldError::not_supported(certificate.at("keyType"), found, KEYS));
-    }
+    certificate.text_one_of("keyType", KEYS, errors);
     let paths = ["credentialBundlePath", "keyPath", "certificateChainPath"];
     if paths.iter().all(|name| certificate.text(name).is_empty()) {
         let detail = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath";
