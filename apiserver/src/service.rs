@@ -11,7 +11,7 @@ use http::{Method, Request, Response};
 use tokio::runtime::Handle;
 
 use crate::gate::Gate;
-use crate::http::{Body, Context, TestRequests, respond, timed_out};
+use crate::http::{Body, Context, Stopped, TestRequests, respond};
 use crate::pool;
 use crate::server::ApiServer;
 
@@ -39,8 +39,9 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (server, gate) = (self.clone(), self.gate.clone());
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+        let stopped = Stopped::of(&request);
         let answer = async move { respond(&server.context(), request).await };
-        Answering { gate, answer: Some(answer.boxed()), is_read, is_begun: false }
+        Answering { gate, answer: Some(answer.boxed()), stopped, is_read, is_begun: false }
     }
 }
 
@@ -51,6 +52,7 @@ where
 pub struct Answering {
     gate: Arc<Gate>,
     answer: Option<BoxFuture<'static, Response<Body>>>,
+    stopped: Stopped,
     is_read: bool,
     is_begun: bool,
 }
@@ -64,8 +66,8 @@ impl Future for Answering {
             let Some(mut answer) = self.answer.take() else { return Poll::Pending };
             let polled = answer.poll_unpin(context);
             if pool::moves() {
-                let gate = self.gate.clone();
-                let moved = async move { gate.pool.run(answer).await.unwrap_or_else(timed_out) };
+                let (gate, stopped) = (self.gate.clone(), self.stopped.clone());
+                let moved = async move { gate.pool.run(answer).await.unwrap_or_else(|| stopped.answer()) };
                 self.answer = Some(moved.boxed());
                 continue;
             }
@@ -84,8 +86,8 @@ impl Drop for Answering {
         if let Some(answer) = self.answer.take().filter(|_| is_left)
             && let Ok(runtime) = Handle::try_current()
         {
-            let gate = self.gate.clone();
-            runtime.spawn(Answering { gate, answer: Some(answer), is_read: true, is_begun: true });
+            let (gate, stopped) = (self.gate.clone(), self.stopped.clone());
+            runtime.spawn(Answering { gate, answer: Some(answer), stopped, is_read: true, is_begun: true });
         }
     }
 }

@@ -98,6 +98,14 @@ async fn a_request_is_answered_with_504_at_its_deadline() {
     let client = client(Duration::from_millis(50)).await;
     assert_eq!(client.get(ENDLESS).await.expect(504), timed_out());
     assert_eq!(client.get(CONFIG_MAPS).await.code, 200);
+
+    // The answer is in the form that was asked for, as other refusals are.
+    let accepts = [("accept", "application/yaml"), ("user-agent", "kubectl")];
+    let answer = client.send("GET", ENDLESS, &accepts, "").await;
+    assert_eq!((answer.code, &answer.headers["content-type"]), (504, &"application/yaml".parse().unwrap()));
+    assert!(answer.bytes.starts_with(b"apiVersion: v1\ncode: 504\n"), "{:?}", answer.bytes);
+    let answer = client.send("GET", ENDLESS, &[("user-agent", "curl/8.0")], "").await;
+    assert!(answer.bytes.starts_with(b"{\n  \""), "{:?}", answer.bytes);
 }
 
 #[tokio::test]

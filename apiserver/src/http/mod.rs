@@ -17,7 +17,7 @@ use std::sync::Arc;
 use fieldmanager_handlers::internal::{Media, unsupported_media_type};
 use futures::StreamExt;
 use futures::future::BoxFuture;
-use http::{Method, Request, Response, header};
+use http::{HeaderName, HeaderValue, Method, Request, Response, Uri, header};
 use http_body::Body as _;
 use http_body_util::{BodyExt, BodyStream, StreamBody};
 
@@ -72,10 +72,29 @@ const SMALL: usize = 16 << 10;
 /// The memory of the selectors of a watch, for each byte of its query.
 const SELECTOR: usize = 8;
 
-/// The answer to a request that did not end before its deadline.
-pub(crate) fn timed_out() -> Response<Body> {
-    let text = Failure::timed_out().body().to_json() + "\n";
-    message::response(504, "application/json", message::full(text))
+/// As much of a request as the answer depends on if it does not end before its deadline.
+#[derive(Clone)]
+pub(crate) struct Stopped {
+    uri: Uri,
+    headers: [Option<(HeaderName, HeaderValue)>; 2],
+}
+
+impl Stopped {
+    pub(crate) fn of<B>(request: &Request<B>) -> Self {
+        let header = |name| request.headers().get(&name).map(|value| (name, value.clone()));
+        Stopped { uri: request.uri().clone(), headers: [header::ACCEPT, header::USER_AGENT].map(header) }
+    }
+
+    pub(crate) fn answer(self) -> Response<Body> {
+        let head = Head {
+            method: Method::GET,
+            path: String::new(),
+            query: Query::of(self.uri.query()),
+            headers: self.headers.into_iter().flatten().collect(),
+            port: None,
+        };
+        render::failure(&head, Failure::timed_out())
+    }
 }
 
 /// Answers one request.
