@@ -108,6 +108,33 @@ mod tests {
         assert!(share(&known, &value(text)).ptr_eq(&known));
     }
 
+    /// The measurement of docs/internals.md.
+    #[test]
+    fn pods_of_one_replica_set_share_more_than_half_of_their_memory() {
+        let pod = |number: usize| {
+            value(&format!(
+                "{{apiVersion: v1, kind: Pod, metadata: {{name: web-5d78c9869d-{number:05}, namespace: production,
+                  uid: 0f5c2b8e-6f43-4f0e-8a55-{number:012}, creationTimestamp: '2026-01-31T12:00:00Z',
+                  labels: {{app.kubernetes.io/name: web-frontend, pod-template-hash: 5d78c9869d}},
+                  ownerReferences: [{{apiVersion: apps/v1, kind: ReplicaSet, name: web-frontend-5d78c9869d, controller: true}}]}},
+                  spec: {{containers: [{{name: web-frontend, image: registry.example.com/web/frontend:1.2.3,
+                    env: [{{name: DATABASE_ADDRESS, value: database.production.svc.cluster.local}}],
+                    ports: [{{containerPort: 8080, protocol: TCP}}],
+                    resources: {{limits: {{cpu: 500m, memory: 512Mi}}, requests: {{cpu: 100m, memory: 128Mi}}}},
+                    volumeMounts: [{{name: configuration, mountPath: /etc/configuration}}]}}],
+                  volumes: [{{name: configuration, configMap: {{name: web-frontend-configuration}}}}]}}}}"
+            ))
+        };
+        let siblings = Siblings::default();
+        let pods: Vec<Value> =
+            (0..100).map(|number| siblings.share("pods".to_owned(), &pod(number))).collect();
+        let alone: usize = pods.iter().map(|pod| unshared_bytes(pod, None)).sum();
+        let of_two = |two: &[Value]| unshared_bytes(&two[1], Some(&two[0]));
+        let shared = unshared_bytes(&pods[0], None) + pods.windows(2).map(of_two).sum::<usize>();
+        println!("{alone} bytes alone, {shared} bytes shared");
+        assert!(shared * 2 < alone, "{alone} bytes alone, {shared} bytes shared");
+    }
+
     #[test]
     fn objects_of_other_resources_are_not_compared() {
         let siblings = Siblings::default();
