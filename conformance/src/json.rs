@@ -33,6 +33,11 @@ pub(crate) fn items<'a>(value: &'a Json, name: &str) -> &'a [Json] {
     value.get(name).and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
+/// The entries of managed fields of an object.
+pub(crate) fn entries(object: &Json) -> &[Json] {
+    items(member(object, "metadata"), "managedFields")
+}
+
 /// Sets a member of an object.
 pub(crate) fn set(object: &mut Json, name: &str, value: impl Into<Json>) {
     if let Some(members) = object.as_object_mut() {

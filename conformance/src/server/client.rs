@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 use ureq::Agent;
-use ureq::http::{Request as HttpRequest, Response};
+use ureq::http::{HeaderMap, Request as HttpRequest, Response};
 use ureq::tls::TlsConfig;
 
 use super::request::{Answer, Request};
@@ -14,6 +14,7 @@ const TOKEN: &str = "secret";
 const LIMIT: u64 = 64 << 20;
 
 /// A connection to an API server.
+#[derive(Clone)]
 pub struct Client {
     url: String,
     token: String,
@@ -117,14 +118,21 @@ impl Client {
 }
 
 fn answer(mut response: Response<ureq::Body>) -> Result<Answer, ureq::Error> {
-    let warnings = response.headers().get_all("warning").iter();
-    let warnings =
-        warnings.filter_map(|value| unquoted(&String::from_utf8_lossy(value.as_bytes()))).collect();
-    let code = response.status().as_u16();
+    let (code, warnings) = (response.status().as_u16(), warnings(response.headers()));
     let bytes = response.body_mut().with_config().limit(LIMIT).read_to_vec()?;
-    let text = String::from_utf8_lossy(&bytes);
-    let body = serde_json::from_str(&text).unwrap_or_else(|_| Json::String(text.into_owned()));
-    Ok(Answer { code, warnings, body })
+    Ok(Answer { code, warnings, body: body_of(&bytes) })
+}
+
+/// The texts of the headers `Warning`.
+pub(super) fn warnings(headers: &HeaderMap) -> Vec<String> {
+    let headers = headers.get_all("warning").iter();
+    headers.filter_map(|value| unquoted(&String::from_utf8_lossy(value.as_bytes()))).collect()
+}
+
+/// A body as JSON, or as a string if it is none.
+pub(super) fn body_of(bytes: &[u8]) -> Json {
+    let text = String::from_utf8_lossy(bytes);
+    serde_json::from_str(&text).unwrap_or_else(|_| Json::String(text.into_owned()))
 }
 
 /// The text of a header `299 - "text"`.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
+use super::exchange::Exchange;
 use super::kinds::Kind;
 use super::pointer::set_pointer;
 use super::request::{Answer, Step};
@@ -170,8 +171,9 @@ pub(super) fn normalized(body: &Json) -> Json {
     out
 }
 
-/// The library's answer with what only a store can give.
-pub(super) fn aligned(kind: &Kind, step: &Step<'_>, real: &Answer, mut ours: Answer) -> Answer {
+/// The answer of the server in process with what only the store of the real one can give.
+pub(super) fn aligned(exchange: &Exchange<'_>, mut ours: Answer) -> Answer {
+    let Exchange { kind, step, real, .. } = exchange;
     if !real.is_success() || !ours.is_success() {
         return ours;
     }
@@ -195,22 +197,45 @@ pub(super) fn aligned(kind: &Kind, step: &Step<'_>, real: &Answer, mut ours: Ans
     {
         set(target, "name", name.clone());
     }
-    // The addresses and ports that the server allocates.
+    // The addresses and ports that each server allocates.
     if kind.kind == "Service" && step.sub.is_empty() {
-        let mut pointers: Vec<String> =
-            ["clusterIP", "clusterIPs", "healthCheckNodePort", "ipFamilies", "ipFamilyPolicy"]
-                .map(|name| format!("/spec/{name}"))
-                .into();
-        let ports = items(member(&real.body, "spec"), "ports").len();
-        pointers.extend((0..ports).map(|at| format!("/spec/ports/{at}/nodePort")));
-        for pointer in pointers {
-            if let (Some(value), None) = (real.body.pointer(&pointer), out.pointer(&pointer)) {
-                let value = value.clone();
-                set_pointer(&mut out, &pointer, &value);
-            }
-        }
+        take_allocations(&mut out, &real.body, |place, ours, theirs| {
+            let (live, sent) = (exchange.live.pointer(place), exchange.sent.pointer(place));
+            ![live, sent].contains(&Some(ours)) && sent != Some(theirs)
+        });
     }
     Answer { body: out, ..ours }
+}
+
+/// Takes over the addresses and ports of a Service that each server allocates. `is_chosen` is whether the server chose the
+/// value at a place, where the real one has another.
+pub(super) fn take_allocations(
+    service: &mut Json,
+    real: &Json,
+    is_chosen: impl Fn(&str, &Json, &Json) -> bool,
+) {
+    let is_address =
+        |value: &Json| value.is_u64() || value.as_str().is_some_and(|ip| ip.starts_with("10.96."));
+    for place in allocations(service) {
+        if let (Some(ours), Some(theirs)) = (service.pointer(&place), real.pointer(&place))
+            && is_address(ours)
+            && is_address(theirs)
+            && is_chosen(&place, ours, theirs)
+        {
+            set_pointer(service, &place, theirs);
+        }
+    }
+}
+
+/// The places of addresses and ports in a Service.
+pub(super) fn allocations(service: &Json) -> Vec<String> {
+    let ports = items(member(service, "spec"), "ports").len();
+    let ports = (0..ports).map(|at| format!("/spec/ports/{at}/nodePort"));
+    ["clusterIP", "clusterIPs/0", "healthCheckNodePort"]
+        .map(|name| format!("/spec/{name}"))
+        .into_iter()
+        .chain(ports)
+        .collect()
 }
 
 /// The path of the first difference, without the positions of items.

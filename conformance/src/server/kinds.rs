@@ -99,9 +99,11 @@ impl Catalog {
         Ok(Catalog { kinds, parts: parts.as_object().cloned().unwrap_or_default() })
     }
 
-    /// The kind of a path, which may be that of another version.
-    pub(crate) fn find(&self, path: &str, kind: &str) -> Option<&Kind> {
-        self.kinds.iter().find(|entry| entry.path == path && entry.kind == kind)
+    /// The kind of a case.
+    pub(super) fn of(&self, case: &Json) -> Result<&Kind, Error> {
+        let (path, kind) = (text(case, "path"), text(case, "kind"));
+        let found = self.kinds.iter().find(|entry| entry.path == path && entry.kind == kind);
+        found.ok_or_else(|| Error::Request(format!("no kind {kind:?} at the path {path:?}")))
     }
 
     /// The definitions of the custom kinds.

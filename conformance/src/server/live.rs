@@ -58,8 +58,7 @@ impl Live {
 
     /// The answers to the steps of a sequence, each with the object that is stored afterwards if it is not obvious.
     fn sequence(&mut self, case: &Json) -> Result<Json, Error> {
-        let kind = Catalog::get()?.find(text(case, "path"), text(case, "kind"));
-        let kind = kind.ok_or_else(|| Error::Request(text(case, "path").to_owned()))?;
+        let kind = Catalog::get()?.of(case)?;
         let run = self.runs.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{run}", text(case, "name"));
         let mut session = Session::new(&self.client, kind, &name);

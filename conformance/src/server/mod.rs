@@ -5,15 +5,16 @@
 //! a `text`, or an object `body`, merged into the live object if `base` is `live`, with the members `carry` of the live
 //! metadata, without those that `drop` points at, and with those that `set` gives.
 
-mod check;
+mod cases;
 mod client;
 mod compare;
 mod deviations;
 mod directives;
+mod exchange;
 mod faults;
 mod generate;
+mod in_process;
 mod kinds;
-mod library;
 mod live;
 mod other;
 mod patches;
@@ -21,14 +22,14 @@ mod pointer;
 mod process;
 mod recording;
 mod request;
+mod requests;
 mod run;
+mod sequences;
 mod session;
 mod story;
 mod template;
 
-pub use check::{Recorded, Requests};
 pub use client::{Client, Document};
-pub use library::{Library, Server};
 pub use live::Live;
 pub use process::{Process, build};
 pub use recording::Recording;

@@ -4,13 +4,14 @@
 use serde_json::{Map as JsonMap, Value as Json, json};
 
 use super::client::Client;
-use super::compare::{normalized, version_of};
+use super::compare::{allocations, normalized, take_allocations, version_of};
+use super::exchange::{Candidate, Exchange};
 use super::kinds::Kind;
 use super::pointer::set_pointer;
 use super::request::{Answer, Step};
 use super::session::{Session, delete};
 use crate::Error;
-use crate::json::{items, member, same_value, set, text};
+use crate::json::{entries, items, member, same_value, set, text};
 
 /// Times of requests are not later than this, times of servers are.
 const LAST_SENT: &str = "2026-01-01T00:00:00Z";
@@ -46,20 +47,13 @@ impl<'a> Other<'a> {
 
     /// Whether the entries of managed fields of both objects are in different orders, which depend on their times.
     pub(super) fn has_other_order(&self, live: &Json) -> bool {
-        let keys = |object: &Json| -> Vec<[String; 4]> {
-            items(member(object, "metadata"), "managedFields").iter().map(identity).collect()
-        };
+        let keys = |object: &Json| -> Vec<[String; 4]> { entries(object).iter().map(identity).collect() };
         keys(&self.session.live) != keys(live)
     }
 
-    /// The answer of the real server without what differs by chance, that of this server in the same terms, and whether
-    /// this server changed its object. `live` is the object of the real server before the step.
-    pub(super) fn answer(
-        &mut self,
-        step: &Step<'_>,
-        live: &Json,
-        real: &Answer,
-    ) -> Result<(Answer, Answer, Option<bool>), Error> {
+    /// The answer of the real server without what differs by chance, and that of this server in the same terms.
+    pub(super) fn answer(&mut self, exchange: &Exchange<'_>) -> Result<(Answer, Candidate), Error> {
+        let Exchange { step, live, real, .. } = exchange;
         let request = step.request(self.kind, &self.session.live, &self.name);
         let sent: Json = serde_json::from_slice(&request.body).unwrap_or_default();
         // Objects of other names than that of the sequence remain from other sequences, in their order.
@@ -76,8 +70,7 @@ impl<'a> Other<'a> {
         self.session.update(step, &answer)?;
         let written = (step.verb != "delete").then(|| version_of(&before) != version_of(&answer.body));
         let terms = Terms::of(self.kind, (&before, live), (&answer, real), &sent);
-        let (ours, theirs) = (terms.answer(&answer), terms.real(real));
-        Ok((theirs, ours, written))
+        Ok((terms.real(real), Candidate { answer: terms.answer(&answer), written }))
     }
 
     /// Whether both servers store the same object after a step. If the step changed that of this server alone, the steps
@@ -175,10 +168,7 @@ impl<'a> Terms<'a> {
             out.part("resourceVersion\":\"", version_of(our), version_of(their));
             out.part("resourceVersion\\\":\\\"", version_of(our), version_of(their));
             if kind.kind == "Service" {
-                let ports = items(member(our, "spec"), "ports").len();
-                let ports = (0..ports).map(|at| format!("/spec/ports/{at}/nodePort"));
-                let names = ["clusterIP", "healthCheckNodePort"].map(|name| format!("/spec/{name}"));
-                for place in names.into_iter().chain(ports) {
+                for place in allocations(our) {
                     let place = place.as_str();
                     if let (Some(our), Some(their)) = (our.pointer(place), their.pointer(place)) {
                         out.part("", &plain(our), &plain(their));
@@ -242,13 +232,12 @@ impl<'a> Terms<'a> {
             }
         }
         if self.kind.kind == "Service" {
-            let ports = items(member(&out.body, "spec"), "ports").len();
-            let ports = (0..ports).map(|at| format!("/spec/ports/{at}/nodePort"));
-            let names =
-                ["clusterIP", "clusterIPs/0", "healthCheckNodePort"].map(|name| format!("/spec/{name}"));
-            for place in names.into_iter().chain(ports) {
-                self.allocated(&mut out.body, &place);
-            }
+            let (before, live) = self.before;
+            take_allocations(&mut out.body, &self.real.body, |place, ours, theirs| {
+                let sent = self.sent.pointer(place);
+                let is_kept = before.pointer(place) == Some(ours) && live.pointer(place) == Some(theirs);
+                is_kept || sent != Some(ours) && sent != Some(theirs)
+            });
         }
         self.entries(&mut out.body);
         out
@@ -316,26 +305,13 @@ impl<'a> Terms<'a> {
         }
     }
 
-    /// Takes over an address or a port that each server allocates, unless the request has it.
-    fn allocated(&self, body: &mut Json, place: &str) {
-        if let (Some(our), Some(their)) = (body.pointer(place), self.real.body.pointer(place)) {
-            let sent = self.sent.pointer(place);
-            let is_address = |value: &Json| value.is_u64() || plain(value).starts_with("10.96.");
-            let (before, live) = self.before;
-            let is_kept = before.pointer(place) == Some(our) && live.pointer(place) == Some(their);
-            if is_address(our) && is_address(their) && (is_kept || sent != Some(our) && sent != Some(their)) {
-                set_pointer(body, place, their);
-            }
-        }
-    }
-
     /// Takes over the times of the entries that both servers have. The condition `Terminating` of a definition changes twice,
     /// so its time changes only if the second does.
     fn entries(&self, body: &mut Json) {
         let Some(ours) = body.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut) else {
             return;
         };
-        let mut theirs = items(member(&self.real.body, "metadata"), "managedFields").to_vec();
+        let mut theirs = entries(&self.real.body).to_vec();
         for entry in ours {
             let Some(at) = theirs.iter().position(|other| identity(other) == identity(entry)) else {
                 continue;
@@ -410,9 +386,9 @@ fn each_message(status: &mut Json, change: &dyn Fn(&str) -> String) {
 /// The times in an object that the server makes.
 fn times(object: &Json, out: &mut Vec<String>) {
     let metadata = member(object, "metadata");
-    let entries = items(metadata, "managedFields").iter().map(|entry| text(entry, "time"));
+    let times = entries(object).iter().map(|entry| text(entry, "time"));
     let own = [text(metadata, "creationTimestamp"), text(metadata, "deletionTimestamp")];
-    for time in own.into_iter().chain(entries) {
+    for time in own.into_iter().chain(times) {
         if time > LAST_SENT && !out.iter().any(|known| known == time) {
             out.push(time.to_owned());
         }

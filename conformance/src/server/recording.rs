@@ -15,8 +15,8 @@ use flate2::write::GzEncoder;
 use serde_json::{Value as Json, json};
 
 use super::kinds::Catalog;
-use super::request::{Answer, Step};
-use super::session::stored_by;
+use super::request::Step;
+use super::session::stored_after;
 use crate::Error;
 use crate::json::{items, member, set, text};
 
@@ -100,8 +100,7 @@ impl Recording {
 
 /// The steps of a sequence, as sequences of one step that start with the live object.
 fn cut(case: &Json, out: &mut Vec<Json>) -> Result<(), Error> {
-    let kind = Catalog::get()?.find(text(case, "path"), text(case, "kind"));
-    let kind = kind.ok_or_else(|| Error::Request(text(case, "path").to_owned()))?;
+    let kind = Catalog::get()?.of(case)?;
     let (mut before, mut live) = (Json::Null, Json::Null);
     for json in items(case, "steps") {
         let step = Step::new(json, kind);
@@ -112,10 +111,7 @@ fn cut(case: &Json, out: &mut Vec<Json>) -> Result<(), Error> {
             set(&mut single, "steps", json!([json]));
             out.push(single);
         }
-        let answer = member(json, "answer");
-        let stored = answer.get("live").cloned();
-        let stored = stored.or_else(|| stored_by(&step, kind, &Answer::from_json(answer)));
-        if let Some(stored) = stored.filter(|_| !step.makes_another(&live)) {
+        if let Some(stored) = stored_after(&step, kind, member(json, "answer"), &live) {
             before = std::mem::replace(&mut live, stored);
         }
     }

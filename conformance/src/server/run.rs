@@ -9,10 +9,12 @@ use std::thread;
 use clap::Args;
 use serde_json::Value as Json;
 
-use super::check::{Recorded, Requests};
+use super::cases::Recorded;
 use super::client::Client;
 use super::kinds::Catalog;
 use super::live::{self, Live};
+use super::requests::Requests;
+use super::sequences::Sequences;
 use super::{Process, Recording, build, generate, recording};
 use crate::driver::{Options, Pair, run_pairs};
 use crate::json::items;
@@ -114,14 +116,17 @@ pub fn start(options: &Options, server: &ServerOptions, out: &mut dyn Write) -> 
         return Ok(true);
     }
     options.operations = options.operations.or(server.requests);
-    let client = || server.url.as_deref().map(|url| server.client(url));
-    if let Some(client) = client() {
-        live::create(&client, Catalog::get()?.definitions())?;
+    let client = || server.client(server.url.as_deref().unwrap_or_default());
+    if server.url.is_some() {
+        live::create(&client(), Catalog::get()?.definitions())?;
     }
     let live = || Live::new(&real.url, runs.clone());
-    let suite = || Requests::live(definitions.clone(), server.kind.clone(), client());
-    let pair = || Pair::with(suite(), Box::new(live()));
-    run_pairs(&options, &pair, out)
+    if server.url.is_none() {
+        let suite = || Requests::live(definitions.clone(), server.kind.clone());
+        return run_pairs(&options, &|| Pair::with(suite(), Box::new(live())), out);
+    }
+    let suite = || Sequences::live(definitions.clone(), server.kind.clone(), client());
+    run_pairs(&options, &|| Pair::with(suite(), Box::new(live())), out)
 }
 
 /// Compares the library with a recording. Returns whether both agree.
@@ -147,7 +152,7 @@ fn replay_at(
     let mut options = options.clone();
     let all = u64::try_from(recording.sequences.len()).unwrap_or_default();
     options.cases = Some(options.cases.unwrap_or(all).min(all.saturating_sub(options.seed)));
-    let suite = || Requests::recorded_at(recording, client());
+    let suite = || Sequences::recorded(recording, client());
     run_pairs(&options, &|| Pair::with(suite(), Box::new(Recorded)), out)
 }
 

@@ -142,8 +142,15 @@ pub(super) fn settled(client: &Client, path: &str) -> Result<Json, Error> {
     Ok(last)
 }
 
+/// The stored object after a recorded step, if it is known, and is that of the sequence.
+pub(super) fn stored_after(step: &Step<'_>, kind: &Kind, answer: &Json, live: &Json) -> Option<Json> {
+    let stored = answer.get("live").cloned();
+    let stored = stored.or_else(|| stored_by(step, kind, &Answer::from_json(answer)));
+    stored.filter(|_| !step.makes_another(live))
+}
+
 /// The stored object, if the answer is that object.
-pub(super) fn stored_by(step: &Step<'_>, kind: &Kind, answer: &Answer) -> Option<Json> {
+fn stored_by(step: &Step<'_>, kind: &Kind, answer: &Answer) -> Option<Json> {
     let stored = answer.is_success() && step.answers_object(kind) && !step.is_dry_run();
     stored.then(|| answer.body.clone())
 }

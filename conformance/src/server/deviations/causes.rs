@@ -2,13 +2,90 @@
 
 use serde_json::{Value as Json, json};
 
+use super::{Deviation, Question, causes};
 use crate::json::{items, member, set, text};
-use crate::server::request::{Answer, Step};
+use crate::server::in_process::InProcess;
+use crate::server::request::{Answer, DEFINITIONS, Step};
+
+/// A fault of an address or a node port that the real server gave to a Service.
+pub(super) struct Allocations;
+
+impl Deviation for Allocations {
+    const NAME: &'static str = "server-allocations";
+
+    fn explains(question: &Question<'_>, again: Option<&mut InProcess>) -> bool {
+        let Question { exchange, ours, .. } = question;
+        let (step, real) = (&exchange.step, &exchange.real);
+        if exchange.kind.kind != "Service" {
+            return false;
+        }
+        // The storage of the status does not complete the addresses of a new Service.
+        let lacks_addresses = match causes(&real.body) {
+            [cause] => {
+                text(cause, "field") == "spec.clusterIPs" && text(cause, "message") == "Required value"
+            }
+            _ => false,
+        };
+        let is_new_status = step.sub == "status" && ours.code == 201;
+        let has_address = |object: &Json| object.pointer("/spec/ipFamilies").is_some();
+        let is_given = || question.is_in("write") && !has_address(exchange.live) && has_address(&real.body);
+        real.code == 422 && (has_allocation_fault(step, &real.body, ours) || is_new_status && lacks_addresses)
+            || again.is_some() && is_given()
+    }
+}
+
+/// A rule of a definition that Kubernetes refuses for its types or its cost.
+pub(super) struct RuleTypes;
+
+impl Deviation for RuleTypes {
+    const NAME: &'static str = "server-rule-types";
+
+    fn explains(Question { exchange, ours, .. }: &Question<'_>, _: Option<&mut InProcess>) -> bool {
+        let real = exchange.real;
+        exchange.kind.group == DEFINITIONS && real.code == 422 && is_rule_check(&real.body, ours)
+    }
+}
+
+/// A check of a built-in kind that the library does not make.
+pub(super) struct Validation;
+
+impl Deviation for Validation {
+    const NAME: &'static str = "server-validation";
+
+    fn explains(Question { exchange, ours, .. }: &Question<'_>, _: Option<&mut InProcess>) -> bool {
+        let (kind, real) = (exchange.kind, exchange.real);
+        let is_builtin = kind.group != DEFINITIONS && kind.definition.is_none();
+        is_builtin && real.code == 422 && is_other_validation(&real.body, ours)
+    }
+}
+
+/// Conflicts in another order.
+pub(super) struct ConflictOrder;
+
+impl Deviation for ConflictOrder {
+    const NAME: &'static str = "server-conflict-order";
+
+    fn explains(question: &Question<'_>, _: Option<&mut InProcess>) -> bool {
+        question.is_same_refusal(409) && sorted(&question.exchange.real.body) == sorted(&question.ours.body)
+    }
+}
+
+/// Faults or causes in another order, since the validators of Kubernetes visit Go maps.
+pub(super) struct CauseOrder;
+
+impl Deviation for CauseOrder {
+    const NAME: &'static str = "server-cause-order";
+
+    fn explains(question: &Question<'_>, _: Option<&mut InProcess>) -> bool {
+        let real = question.exchange.real;
+        let is_refusal = !real.is_success() && question.is_same_refusal(real.code);
+        is_refusal && sorted(&real.body) == sorted(&question.ours.body)
+    }
+}
 
 /// Whether the library found all causes but those of node ports that the real server gave to the ports of a request, or
 /// the real server could not give an address to a Service without a name, and checked nothing else.
-pub(in crate::server) fn has_allocation_fault(step: &Step<'_>, real: &Json, ours: &Answer) -> bool {
-    let causes = |status: &Json| items(member(status, "details"), "causes").to_vec();
+fn has_allocation_fault(step: &Step<'_>, real: &Json, ours: &Answer) -> bool {
     let (theirs, our) = (causes(real), causes(&ours.body));
     let ports = items(member(member(step.json, "body"), "spec"), "ports");
     let has_own = ports.iter().any(|port| member(port, "nodePort").is_number());
@@ -24,17 +101,16 @@ pub(in crate::server) fn has_allocation_fault(step: &Step<'_>, real: &Json, ours
     if ours.code == 422 && has_no_address() {
         return our.iter().any(|cause| text(cause, "field") == "metadata.name");
     }
-    ours.code == 422 && !has_own && !missing.is_empty() && found.into_iter().eq(&our)
+    ours.code == 422 && !has_own && !missing.is_empty() && found.into_iter().eq(our)
 }
 
 /// A status whose causes, and the parts of whose message, are in one order.
-pub(in crate::server) fn sorted(status: &Json) -> Json {
+pub(super) fn sorted(status: &Json) -> Json {
     let mut out = status.clone();
-    let mut causes: Vec<String> =
-        items(member(status, "details"), "causes").iter().map(Json::to_string).collect();
-    causes.sort();
+    let mut shown: Vec<String> = causes(status).iter().map(Json::to_string).collect();
+    shown.sort();
     if let Some(details) = out.get_mut("details") {
-        set(details, "causes", json!(causes));
+        set(details, "causes", json!(shown));
     }
     let mut parts: Vec<&str> =
         text(status, "message").split(['\n', ',', '[', ']', '"']).map(str::trim).collect();
@@ -45,9 +121,8 @@ pub(in crate::server) fn sorted(status: &Json) -> Json {
 
 /// Whether the library found a part of the causes, and the others are checks that it does not make: those that are not
 /// about required, immutable or duplicate fields, enums, names, labels or quantities.
-pub(in crate::server) fn is_other_validation(real: &Json, ours: &Answer) -> bool {
-    let causes = |status: &Json| items(member(status, "details"), "causes").to_vec();
-    let our = if ours.code == 422 { causes(&ours.body) } else { Vec::new() };
+fn is_other_validation(real: &Json, ours: &Answer) -> bool {
+    let our = if ours.code == 422 { causes(&ours.body) } else { &[] };
     if !ours.is_success() && !matches!(ours.code, 409 | 422) {
         return false;
     }
@@ -72,7 +147,7 @@ pub(in crate::server) fn is_other_validation(real: &Json, ours: &Answer) -> bool
 }
 
 /// Whether the library found all causes but those about the types and the cost of rules.
-pub(in crate::server) fn is_rule_check(real: &Json, ours: &Answer) -> bool {
+fn is_rule_check(real: &Json, ours: &Answer) -> bool {
     let causes = |status: &Json| items(member(status, "details"), "causes").to_vec();
     let (theirs, our) = (causes(real), if ours.code == 422 { causes(&ours.body) } else { Vec::new() });
     if !ours.is_success() && !matches!(ours.code, 409 | 422) {

@@ -4,12 +4,58 @@ use serde_json::Value as Json;
 
 use super::causes::sorted;
 use super::patches::drop_empty;
+use super::{Deviation, Question, causes};
 use crate::json::{items, member, set, text};
+use crate::server::in_process::InProcess;
 use crate::server::pointer::remove_pointer;
-use crate::server::request::{Answer, Step};
+use crate::server::request::{Answer, DEFINITIONS, Step};
+
+/// A value in a message: Go tells an empty list or map from an absent one.
+pub(super) struct EmptyValues;
+
+impl Deviation for EmptyValues {
+    const NAME: &'static str = "server-empty-values";
+
+    fn explains(question: &Question<'_>, _: Option<&mut InProcess>) -> bool {
+        let Question { exchange, ours, found } = question;
+        let (kind, real) = (exchange.kind, exchange.real);
+        let is_empty_object = match kind.definition {
+            None => ends_with_empty(&found.reference, &found.candidate),
+            Some(_) => ends_with_null(&found.reference, &found.candidate),
+        };
+        if question.is_in("object") && is_empty_object {
+            return true;
+        }
+        let is_of_kind = || match kind.kind.as_str() {
+            "PersistentVolumeClaim" => empties_requests(&real.body, ours),
+            "HorizontalPodAutoscaler" => empties_policies(&real.body, ours),
+            _ => false,
+        };
+        let is_immutable = || {
+            let is_comparable = ours.is_success() || ours.code == 422;
+            is_comparable && empties_immutable(&exchange.step, real, ours)
+        };
+        let is_shown = || question.is_same_refusal(422) && same_but_empty(&real.body, &ours.body);
+        real.code == 422 && (is_immutable() || is_of_kind() || is_shown())
+    }
+}
+
+/// A definition in a message, with an empty list or map where the library has none.
+pub(super) struct EmptyShown;
+
+impl Deviation for EmptyShown {
+    const NAME: &'static str = "server-empty-shown";
+
+    fn explains(question: &Question<'_>, _: Option<&mut InProcess>) -> bool {
+        let Question { exchange, ours, .. } = question;
+        exchange.kind.group == DEFINITIONS
+            && question.is_same_refusal(422)
+            && without_empty(&exchange.real.body) == without_empty(&ours.body)
+    }
+}
 
 /// A status with null instead of empty lists and maps in the structs that its messages show.
-pub(in crate::server) fn without_empty(status: &Json) -> Json {
+fn without_empty(status: &Json) -> Json {
     let filled = |text: &str| text.replace("\":{}", "\":null").replace("\":[]", "\":null");
     let mut out = status.clone();
     set(&mut out, "message", filled(text(status, "message")));
@@ -22,11 +68,10 @@ pub(in crate::server) fn without_empty(status: &Json) -> Json {
 }
 
 /// Whether the real server refuses nothing but empty maps in place of absent ones in an immutable object.
-pub(in crate::server) fn empties_immutable(step: &Step<'_>, real: &Answer, ours: &Answer) -> bool {
-    let found = items(member(&ours.body, "details"), "causes");
-    let causes = items(member(&real.body, "details"), "causes");
+fn empties_immutable(step: &Step<'_>, real: &Answer, ours: &Answer) -> bool {
+    let found = causes(&ours.body);
     let is_found = |cause: &&Json| ours.code == 422 && found.contains(cause);
-    let causes: Vec<&Json> = causes.iter().filter(|cause| !is_found(cause)).collect();
+    let missing: Vec<&Json> = causes(&real.body).iter().filter(|cause| !is_found(cause)).collect();
     let mut body = member(step.json, "body").clone();
     items(step.json, "drop")
         .iter()
@@ -39,13 +84,13 @@ pub(in crate::server) fn empties_immutable(step: &Step<'_>, real: &Answer, ours:
         text(cause, "message").contains("field is immutable when")
             && map.is_some_and(|map| map.values().all(is_left_empty))
     };
-    !causes.is_empty() && causes.into_iter().all(is_empty)
+    !missing.is_empty() && missing.into_iter().all(is_empty)
 }
 
 /// Whether the library refuses nothing but a claim whose requests became empty: Go does not compare those that are there.
-pub(in crate::server) fn empties_requests(real: &Json, ours: &Answer) -> bool {
-    let theirs = items(member(real, "details"), "causes");
-    let found = items(member(&ours.body, "details"), "causes");
+fn empties_requests(real: &Json, ours: &Answer) -> bool {
+    let theirs = causes(real);
+    let found = causes(&ours.body);
     let mut extra = found.iter().filter(|cause| !theirs.contains(cause)).peekable();
     let is_empty = |cause: &Json| text(cause, "message").contains("\n+  \"Requests\": null\n");
     ours.code == 422
@@ -56,25 +101,24 @@ pub(in crate::server) fn empties_requests(real: &Json, ours: &Answer) -> bool {
 
 /// Whether two answers have the same causes, apart from empty values that they show. A difference of two values in a
 /// message shows the lines around, so it is compared as a whole.
-pub(in crate::server) fn same_but_empty(real: &Json, ours: &Json) -> bool {
+fn same_but_empty(real: &Json, ours: &Json) -> bool {
     let shows_empty = |text: &str| text.contains("[]") || text.contains("{}");
-    let causes = |status: &Json| -> Vec<Vec<String>> {
-        let causes = items(member(status, "details"), "causes");
+    let shown = |status: &Json| -> Vec<Vec<String>> {
         let shown = |cause: &Json| {
             let message = text(cause, "message");
             let shown = message.split("\n@@").next().unwrap_or_default();
             let shown = shown.replace("[]", "null").replace("{}", "null");
             vec![text(cause, "field").to_owned(), text(cause, "reason").to_owned(), shown]
         };
-        causes.iter().map(shown).collect()
+        causes(status).iter().map(shown).collect()
     };
-    shows_empty(text(real, "message")) && causes(real) == causes(ours)
+    shows_empty(text(real, "message")) && shown(real) == shown(ours)
 }
 
 /// Whether the library misses nothing but faults of empty lists of policies, which it takes for absent ones with defaults.
-pub(in crate::server) fn empties_policies(real: &Json, ours: &Answer) -> bool {
-    let found = if ours.code == 422 { items(member(&ours.body, "details"), "causes") } else { &[] };
-    let theirs = items(member(real, "details"), "causes");
+fn empties_policies(real: &Json, ours: &Answer) -> bool {
+    let found = if ours.code == 422 { causes(&ours.body) } else { &[] };
+    let theirs = causes(real);
     let is_empty = |cause: &Json| {
         text(cause, "field").ends_with(".policies")
             && text(cause, "message") == "Required value: must specify at least one Policy"
@@ -91,7 +135,7 @@ fn ends(answer: &Json) -> bool {
 
 /// Whether two answers to a request that ended an object differ in empty labels and annotations alone, which are null in
 /// the real one.
-pub(in crate::server) fn ends_with_null(real: &Json, ours: &Json) -> bool {
+fn ends_with_null(real: &Json, ours: &Json) -> bool {
     let stored = |object: &Json| {
         let mut object = object.clone();
         for place in ["/metadata/labels", "/metadata/annotations"] {
@@ -108,7 +152,7 @@ pub(in crate::server) fn ends_with_null(real: &Json, ours: &Json) -> bool {
 }
 
 /// Whether two answers to a request that ended an object differ in empty values alone.
-pub(in crate::server) fn ends_with_empty(real: &Json, ours: &Json) -> bool {
+fn ends_with_empty(real: &Json, ours: &Json) -> bool {
     let filled = |object: &Json| {
         let mut object = object.clone();
         drop_null(&mut object);

@@ -4,18 +4,151 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
 
-use crate::json::{items, member, set, text};
+use super::{Deviation, Question};
+use crate::json::{entries, items, member, set, text};
+use crate::server::in_process::InProcess;
 use crate::server::request::{Answer, Step};
+
+/// A write of an object with items of one key, whose managers own fields at other versions: Go refuses to convert it.
+pub(super) struct ConvertedDuplicates;
+
+impl Deviation for ConvertedDuplicates {
+    const NAME: &'static str = "server-converted-duplicates";
+
+    fn explains(question: &Question<'_>, again: Option<&mut InProcess>) -> bool {
+        let exchange = question.exchange;
+        let (real, theirs) = (exchange.real, question.messages().0);
+        let is_apply = exchange.step.verb == "apply";
+        if real.code == 500 && is_apply && theirs.contains(": duplicate entries for key [") {
+            return true;
+        }
+        let version = exchange.kind.api_version(exchange.step.version);
+        let keeps = || keeps_entries_of_duplicates(exchange.live, &exchange.sent, real, &version);
+        again.is_some() && question.is_in("managed") && keeps()
+    }
+}
+
+/// Two live entries of one manager, of which Go keeps the last.
+pub(super) struct DuplicateEntries;
+
+impl Deviation for DuplicateEntries {
+    const NAME: &'static str = "server-duplicate-entries";
+
+    fn explains(question: &Question<'_>, again: Option<&mut InProcess>) -> bool {
+        let (exchange, Some(again)) = (question.exchange, again) else { return false };
+        let (live, sent) = (without_duplicates(exchange.live), without_duplicates(&exchange.sent));
+        if live.is_none() && sent.is_none() {
+            return false;
+        }
+        let without = exchange.with(live.as_ref().unwrap_or(exchange.live), sent.as_ref());
+        let Ok(ours) = again.answer(&without) else { return false };
+        // The server stores the object without the duplicates.
+        without.difference(&ours).is_none_or(|found| {
+            let question = Question { exchange: &without, ours: &ours.answer, found: &found };
+            question.is_in("write") || question.moves_lists() || question.answered(None).is_some()
+        })
+    }
+}
+
+/// The owners of a field that the real server stores and hides.
+pub(super) struct HiddenField;
+
+impl Deviation for HiddenField {
+    const NAME: &'static str = "server-hidden-field";
+
+    fn explains(question: &Question<'_>, again: Option<&mut InProcess>) -> bool {
+        let (live, found) = (question.exchange.live, question.found);
+        let owns =
+            || question.is_in("managed") && owns_hidden_field(live, &found.reference, &found.candidate);
+        again.is_some() && (question.is_written() && hides_field(live) || owns())
+    }
+}
+
+/// An object that the real server writes again although it is equal to the stored one.
+pub(super) struct WrittenAgain;
+
+impl Deviation for WrittenAgain {
+    const NAME: &'static str = "server-written-again";
+
+    fn explains(question: &Question<'_>, again: Option<&mut InProcess>) -> bool {
+        let exchange = question.exchange;
+        let (kind, step) = (exchange.kind, &exchange.step);
+        // The store has claims without their phase until the second write.
+        let is_rewritten = kind.definition.is_some() || kind.kind == "PersistentVolumeClaim";
+        // The conversion to the version of a request loses parts of the stored object.
+        let is_converted = step.version != kind.read_version();
+        // The server in process stores what answers at its version show, which may be defaults that other versions lack.
+        let shows_defaults = exchange.has_other_order.is_none() && kind.definition.is_some() && is_converted;
+        if shows_defaults && again.is_some() && question.is_in("write") {
+            return true;
+        }
+        question.is_written()
+            && (is_rewritten
+                || is_converted
+                || entries(&exchange.real.body)
+                    .iter()
+                    .any(|entry| has_number_keys(member(entry, "fieldsV1")))
+                || again.is_some() && stores_what_it_shows(step, exchange.live))
+    }
+}
+
+/// A list of Go structs that has the same values as before in another form: Go compares these lists by their memory.
+pub(super) struct ListForms;
+
+impl Deviation for ListForms {
+    const NAME: &'static str = "server-list-forms";
+
+    fn explains(question: &Question<'_>, again: Option<&mut InProcess>) -> bool {
+        again.is_some() && question.moves_lists()
+    }
+}
+
+impl Question<'_> {
+    fn moves_lists(&self) -> bool {
+        let Question { exchange, found, .. } = self;
+        let (reference, candidate) = (&found.reference, &found.candidate);
+        self.is_in("managed") && moves_unchanged_lists(exchange.live, &exchange.sent, reference, candidate)
+    }
+}
+
+/// A change of an entry of managed fields by its place in the list, whose order depends on times; over HTTP alone, where each
+/// server has times of its own.
+pub(super) struct EntryOrder;
+
+impl Deviation for EntryOrder {
+    const NAME: &'static str = "server-entry-order";
+
+    fn explains(question: &Question<'_>, _: Option<&mut InProcess>) -> bool {
+        let Question { exchange, found, .. } = question;
+        let Some(has_other_order) = exchange.has_other_order else { return false };
+        let in_times = || question.is_in("managed") && differ_in_times(&found.reference, &found.candidate);
+        let reorders = || reorders_entries(exchange.live, &exchange.real.body);
+        has_other_order && takes_place(&exchange.step)
+            || (question.is_in("write") || in_times()) && reorders()
+    }
+}
+
+/// Managed fields after a request to `scale`: see the rule `scale-keeps` of the suite `managed`.
+pub(super) struct ScaleKeeps;
+
+impl Deviation for ScaleKeeps {
+    const NAME: &'static str = "server-scale-keeps";
+
+    fn explains(question: &Question<'_>, _: Option<&mut InProcess>) -> bool {
+        question.exchange.step.sub == "scale" && question.is_in("managed")
+    }
+}
+
+/// Whether a request changes an entry of managed fields by its place in the list.
+fn takes_place(step: &Step<'_>) -> bool {
+    let changed = items(step.json, "set").iter().filter_map(|pair| pair.get(0)?.as_str());
+    let dropped = items(step.json, "drop").iter().filter_map(Json::as_str);
+    changed.chain(dropped).any(|pointer| pointer.starts_with("/metadata/managedFields/"))
+}
 
 /// Whether the real server left the owners of an object as they were, since it repeats items of a set or a keyed list of its
 /// metadata, or conditions, and has managers at more than one version.
-pub(in crate::server) fn keeps_entries_of_duplicates(
-    live: &Json,
-    sent: &Json,
-    real: &Answer,
-    version: &str,
-) -> bool {
-    let entries = |object: &Json| member(member(object, "metadata"), "managedFields").clone();
+fn keeps_entries_of_duplicates(live: &Json, sent: &Json, real: &Answer, version: &str) -> bool {
     let repeats = |object: &Json, name: &str| {
         let list = items(member(object, "metadata"), name);
         let mut seen = BTreeSet::new();
@@ -37,13 +170,11 @@ pub(in crate::server) fn keeps_entries_of_duplicates(
     let drops = |warning: &String| warning.contains("ownerReferences contains duplicate entries");
     let has_duplicates = has_duplicates || real.warnings.iter().any(drops);
     let is_other = |entry: &Json| text(entry, "apiVersion") != version;
-    has_duplicates
-        && entries(live) == entries(&real.body)
-        && entries(live).as_array().is_some_and(|entries| entries.iter().any(is_other))
+    has_duplicates && entries(live) == entries(&real.body) && entries(live).iter().any(is_other)
 }
 
 /// Whether the real server may hide a field of an object, which is stored without it by the next write.
-pub(in crate::server) fn hides_field(live: &Json) -> bool {
+fn hides_field(live: &Json) -> bool {
     let spec = member(live, "spec");
     text(live, "kind") == "Service"
         && text(spec, "type") == "ExternalName"
@@ -53,7 +184,7 @@ pub(in crate::server) fn hides_field(live: &Json) -> bool {
 /// Whether the store of the real server may lack what answers show, which is stored by the next write: bytes that are null
 /// in the store and empty in answers, labels that an object without any takes from its pods, and the stored version of a
 /// definition whose client removed all.
-pub(in crate::server) fn stores_what_it_shows(step: &Step<'_>, live: &Json) -> bool {
+fn stores_what_it_shows(step: &Step<'_>, live: &Json) -> bool {
     let has_empty = |name: &str| {
         member(live, name).as_object().is_some_and(|bytes| bytes.values().any(|value| *value == json!("")))
     };
@@ -65,26 +196,24 @@ pub(in crate::server) fn stores_what_it_shows(step: &Step<'_>, live: &Json) -> b
             labels.is_some() && labels == live.pointer("/spec/template/metadata/labels")
         }
         "CustomResourceDefinition" => {
-            let entries = items(member(live, "metadata"), "managedFields");
             let is_status = |entry: &Json| text(entry, "subresource") == "status";
             let stored = items(member(live, "status"), "storedVersions");
             let is_of_client = |entry: &Json| is_status(entry) && text(entry, "manager") != "kube-apiserver";
-            stored.len() == 1 && (step.sub == "status" || entries.iter().any(is_of_client))
+            stored.len() == 1 && (step.sub == "status" || entries(live).iter().any(is_of_client))
         }
         _ => false,
     }
 }
 
 /// Whether a request changed nothing but the order of the entries of managed fields, which depends on their times.
-pub(in crate::server) fn reorders_entries(live: &Json, real: &Json) -> bool {
+fn reorders_entries(live: &Json, real: &Json) -> bool {
     let managers = |object: &Json, is_sorted: bool| -> Vec<String> {
-        let entries = items(member(object, "metadata"), "managedFields").iter();
         let without_time = |entry: &Json| {
             let mut entry = entry.clone();
             set(&mut entry, "time", Json::Null);
             entry.to_string()
         };
-        let mut entries: Vec<String> = entries.map(without_time).collect();
+        let mut entries: Vec<String> = entries(object).iter().map(without_time).collect();
         if is_sorted {
             entries.sort_unstable();
         }
@@ -94,7 +223,7 @@ pub(in crate::server) fn reorders_entries(live: &Json, real: &Json) -> bool {
 }
 
 /// Whether two objects differ in the times of entries of managed fields alone.
-pub(in crate::server) fn differ_in_times(real: &Json, ours: &Json) -> bool {
+fn differ_in_times(real: &Json, ours: &Json) -> bool {
     let without_times = |object: &Json| {
         let mut object = object.clone();
         let entries = object.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut);
@@ -106,7 +235,7 @@ pub(in crate::server) fn differ_in_times(real: &Json, ours: &Json) -> bool {
 
 /// Whether two answers differ in the owners of a field alone that the real server hides: it stores the traffic policy of
 /// a Service that becomes an `ExternalName`.
-pub(in crate::server) fn owns_hidden_field(live: &Json, real: &Json, ours: &Json) -> bool {
+fn owns_hidden_field(live: &Json, real: &Json, ours: &Json) -> bool {
     hides_field(live)
         && disowned(real, &["/spec/internalTrafficPolicy".to_owned()])
             == disowned(ours, &["/spec/internalTrafficPolicy".to_owned()])
@@ -114,13 +243,13 @@ pub(in crate::server) fn owns_hidden_field(live: &Json, real: &Json, ours: &Json
 
 /// The object with the last of its entries of one manager, operation and subresource, and of one version for updates;
 /// `None` if there are no such entries.
-pub(in crate::server) fn without_duplicates(object: &Json) -> Option<Json> {
+pub(super) fn without_duplicates(object: &Json) -> Option<Json> {
     let key = |entry: &Json| {
         let version = if text(entry, "operation") == "Apply" { "" } else { "apiVersion" };
         ["manager", "operation", version, "subresource"].map(|name| text(entry, name).to_owned())
     };
     let mut seen = BTreeSet::new();
-    let entries = items(member(object, "metadata"), "managedFields");
+    let entries = entries(object);
     let mut kept: Vec<Json> = entries.iter().rev().filter(|entry| seen.insert(key(entry))).cloned().collect();
     if kept.len() == entries.len() {
         return None;
@@ -133,7 +262,7 @@ pub(in crate::server) fn without_duplicates(object: &Json) -> Option<Json> {
 
 /// Whether two answers differ in the owners of lists alone that the object of the request has in another form, although the
 /// request does not change them.
-pub(in crate::server) fn moves_unchanged_lists(live: &Json, sent: &Json, real: &Json, ours: &Json) -> bool {
+fn moves_unchanged_lists(live: &Json, sent: &Json, real: &Json, ours: &Json) -> bool {
     let mut places = Vec::new();
     lists(sent, String::new(), &mut places);
     // A JSON patch names places in lists.
@@ -151,14 +280,14 @@ pub(in crate::server) fn moves_unchanged_lists(live: &Json, sent: &Json, real: &
 }
 
 /// An object whose fields at some places have no owners, without the times of managed fields.
-pub(in crate::server) fn disowned(object: &Json, places: &[String]) -> Json {
+fn disowned(object: &Json, places: &[String]) -> Json {
     let mut out = object.clone();
     let entries = out.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut);
     for entry in entries.into_iter().flatten() {
         set(entry, "time", Json::Null);
         for place in places {
             let names: Vec<&str> = place.split('/').skip(1).collect();
-            disown(member_mut(entry, "fieldsV1"), &names);
+            disown(entry.get_mut("fieldsV1"), &names);
         }
     }
     if let Some(entries) = out.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut) {
@@ -173,7 +302,7 @@ pub(in crate::server) fn disowned(object: &Json, places: &[String]) -> Json {
 }
 
 /// Removes the field at a path of names from a set of fields, and the sets that are empty then. A place in a list has any key.
-pub(in crate::server) fn disown(fields: Option<&mut Json>, names: &[&str]) {
+fn disown(fields: Option<&mut Json>, names: &[&str]) {
     let (Some(Json::Object(members)), Some((name, rest))) = (fields, names.split_first()) else { return };
     let is_place = name.bytes().all(|byte| byte.is_ascii_digit());
     let keys: Vec<String> = members
@@ -193,17 +322,9 @@ pub(in crate::server) fn disown(fields: Option<&mut Json>, names: &[&str]) {
     }
 }
 
-pub(in crate::server) fn member_mut<'j>(value: &'j mut Json, name: &str) -> Option<&'j mut Json> {
-    value.get_mut(name)
-}
-
 /// Whether managed fields have items whose keys are numbers, and the order of these differs from that of their strings.
-pub(in crate::server) fn has_number_keys(fields: &Json) -> bool {
-    let Json::Object(members) = fields else {
-        return fields
-            .as_array()
-            .is_some_and(|entries| entries.iter().any(|entry| has_number_keys(member(entry, "fieldsV1"))));
-    };
+fn has_number_keys(fields: &Json) -> bool {
+    let Json::Object(members) = fields else { return false };
     let numbers = |key: &String| -> Option<Vec<i64>> {
         let key: Json = serde_json::from_str(key.strip_prefix("k:")?).ok()?;
         Some(key.as_object()?.values().filter_map(Json::as_i64).collect())
@@ -213,7 +334,7 @@ pub(in crate::server) fn has_number_keys(fields: &Json) -> bool {
 }
 
 /// The places of the lists in a value.
-pub(in crate::server) fn lists(value: &Json, place: String, out: &mut Vec<String>) {
+fn lists(value: &Json, place: String, out: &mut Vec<String>) {
     match value {
         Json::Object(members) => {
             for (name, value) in members {

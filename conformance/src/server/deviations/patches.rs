@@ -2,20 +2,164 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::json::{items, member, same_value, text};
+use super::owners::without_duplicates;
+use super::{Deviation, Question, causes};
+use crate::json::{member, same_value, text};
+use crate::server::directives::{self, Leak};
+use crate::server::exchange::{Candidate, Exchange};
+use crate::server::in_process::InProcess;
 use crate::server::kinds::Kind;
 use crate::server::pointer::remove_pointer;
 use crate::server::request::{Answer, DEFINITIONS, Step};
 
-/// Whether a request changes an entry of managed fields by its place in the list.
-pub(in crate::server) fn takes_place(step: &Step<'_>) -> bool {
-    let changed = items(step.json, "set").iter().filter_map(|pair| pair.get(0)?.as_str());
-    let dropped = items(step.json, "drop").iter().filter_map(Json::as_str);
-    changed.chain(dropped).any(|pointer| pointer.starts_with("/metadata/managedFields/"))
+/// A strategic merge patch that the library refuses with another code or other words, or carries out.
+pub(super) struct Strategic;
+
+impl Deviation for Strategic {
+    const NAME: &'static str = "server-strategic";
+
+    fn explains(question: &Question<'_>, again: Option<&mut InProcess>) -> bool {
+        let Question { exchange, ours, .. } = question;
+        exchange.step.is_strategic()
+            && (has_other_words(exchange.real, ours)
+                || leaves_directives(exchange.kind, &exchange.step, exchange.real)
+                || again.is_some_and(|again| answers_smaller_patch(question, again)))
+    }
+}
+
+/// A strategic merge patch with several faults: Go reports the first one in the random order of its maps.
+pub(super) struct FaultOrder;
+
+impl Deviation for FaultOrder {
+    const NAME: &'static str = "server-fault-order";
+
+    fn explains(question: &Question<'_>, again: Option<&mut InProcess>) -> bool {
+        let Question { exchange, ours, .. } = question;
+        let are_faults = matches!(exchange.real.code, 400 | 500) && matches!(ours.code, 400 | 500);
+        let body = String::from_utf8_lossy(&exchange.request.body);
+        exchange.step.is_strategic()
+            && (are_faults || body.contains("\"$deleteFromPrimitiveList/"))
+            && again.is_some_and(|again| finds_later(question, again))
+    }
+}
+
+/// A strategic merge patch whose result does not fit the Go type, in the words of another decoder.
+pub(super) struct RestoreWords;
+
+impl Deviation for RestoreWords {
+    const NAME: &'static str = "server-restore-words";
+
+    fn explains(question: &Question<'_>, _: Option<&mut InProcess>) -> bool {
+        let Question { exchange, ours, .. } = question;
+        let is_refused = exchange.step.is_strategic() && question.is_same_refusal(422);
+        is_refused && restores(&exchange.real.body) && patch_cause(&ours.body).is_some()
+    }
+}
+
+/// A patched object in a message: Go writes the fields of a struct in their order.
+pub(super) struct FieldOrder;
+
+impl Deviation for FieldOrder {
+    const NAME: &'static str = "server-field-order";
+
+    fn explains(question: &Question<'_>, _: Option<&mut InProcess>) -> bool {
+        let real = &question.exchange.real.body;
+        question.is_same_refusal(422)
+            && patch_cause(real).is_some()
+            && same_patched(real, &question.ours.body)
+    }
+}
+
+/// The number of faults of a patch that are left out to find that of the real server.
+const FAULTS: usize = 3;
+
+/// Whether the server gives the answer of the real one to a patch.
+fn agrees(exchange: &Exchange<'_>, ours: &Candidate) -> bool {
+    exchange.difference(ours).is_none_or(|found| {
+        let question = Question { exchange, ours: &ours.answer, found: &found };
+        question.answered(None).is_some()
+    })
+}
+
+/// Whether the server gives the answer of the real one to a patch without some of its directives, or about an object without
+/// repeated entries.
+fn answers_smaller_patch(question: &Question<'_>, again: &mut InProcess) -> bool {
+    let exchange = question.exchange;
+    let patch = &exchange.sent;
+    let leaks = [Leak::Deleted, Leak::Unknown, Leak::Merge, Leak::Any];
+    let mut smaller: Vec<Json> =
+        leaks.iter().filter_map(|leak| directives::without_leaks(patch, *leak)).collect();
+    let deleted = smaller.iter().chain([patch]).filter_map(directives::deleted_last);
+    smaller.extend(deleted.collect::<Vec<_>>());
+    smaller.extend(directives::without_replaced(patch));
+    smaller.extend(directives::without_a_directive(patch));
+
+    let kept = without_duplicates(exchange.live);
+    let mut lives = [exchange.live].into_iter().chain(&kept);
+    lives.any(|live| {
+        smaller.iter().any(|patch| {
+            let smaller = exchange.with(live, Some(patch));
+            again.answer(&smaller).is_ok_and(|ours| agrees(&smaller, &ours))
+        })
+    })
+}
+
+/// Whether the server gives the answer of the real one to a patch without one of its members. If each gives another one, the
+/// patch without its first fault is tried, up to a number of faults.
+fn finds_later(question: &Question<'_>, again: &mut InProcess) -> bool {
+    let exchange = question.exchange;
+    let (mut patch, mut fault) = (exchange.sent.clone(), question.messages().1.to_owned());
+    for _ in 0..FAULTS {
+        let mut next: Option<(usize, Json, String)> = None;
+        for smaller in directives::without_a_member(&patch) {
+            let without = exchange.with(exchange.live, Some(&smaller));
+            let Ok(ours) = again.answer(&without) else { return false };
+            if agrees(&without, &ours) {
+                return true;
+            }
+
+            // The longest patch whose fault is another one.
+            let length = without.request.body.len();
+            let message = text(&ours.answer.body, "message").to_owned();
+            let is_longer = next.as_ref().is_none_or(|(longest, ..)| length > *longest);
+            if matches!(ours.answer.code, 400 | 500) && message != fault && is_longer {
+                next = Some((length, smaller, message));
+            }
+        }
+        let Some((_, smaller, message)) = next else { return false };
+        (patch, fault) = (smaller, message);
+    }
+    false
+}
+
+/// Whether the real server refuses a patch for a reason that the library has other words for, or does not have.
+fn has_other_words(real: &Answer, ours: &Answer) -> bool {
+    let (theirs, our) = (text(&real.body, "message"), text(&ours.body, "message"));
+    let same_code = real.code == ours.code;
+    // The data of a ControllerRevision has no type.
+    let is_raw = theirs.starts_with("unable to find api field in struct RawExtension");
+    let is_order = theirs.starts_with("expected a []interface {}, but received a")
+        && our == "invalid patch format of setElementOrder list";
+    if real.code == 500 && (is_raw || is_order || same_code && is_strategic(theirs, our)) {
+        return true;
+    }
+    // A map takes no directive `merge` in Go, and the library finds another fault. Go looks for the field in the type of the
+    // part of a patch, and the library has one type for scalars. Of several faults the library finds another one first.
+    let words = [
+        "unknown patch type: merge in map: ",
+        "unable to find api field in struct ",
+        "The order in patch list:",
+    ];
+    if same_code && words.iter().any(|words| theirs.starts_with(words)) {
+        return true;
+    }
+    // In Go, what replaces a map is data, including its directives.
+    our == "invalid patch format of retainKeys"
+        && patch_cause(&real.body).is_some_and(|cause| cause.contains("$retainKeys:["))
 }
 
 /// Whether the real server took a directive of a strategic merge patch inside of new content for data.
-pub(in crate::server) fn leaves_directives(kind: &Kind, step: &Step<'_>, real: &Answer) -> bool {
+fn leaves_directives(kind: &Kind, step: &Step<'_>, real: &Answer) -> bool {
     let patch = member(step.json, "body").to_string();
     // The list of versions is replaced as a whole.
     let versions = member(member(member(step.json, "body"), "spec"), "versions").to_string();
@@ -23,7 +167,6 @@ pub(in crate::server) fn leaves_directives(kind: &Kind, step: &Step<'_>, real: &
         return true;
     }
     let names = ["$patch", "$retainKeys", "$setElementOrder", "$deleteFromPrimitiveList"];
-    let causes = items(member(&real.body, "details"), "causes");
     let is_data = |name: &&str| {
         let is_unknown = |faults: &str| {
             faults.contains(&format!(".{name}")) || faults.contains(&format!("unknown field \"{name}"))
@@ -47,13 +190,15 @@ pub(in crate::server) fn leaves_directives(kind: &Kind, step: &Step<'_>, real: &
             is_value || strict.is_some_and(is_unknown)
         });
         patch.contains(&format!("\"{name}"))
-            && (in_warning || in_cause || causes.iter().any(|cause| is_key(cause) || is_kept(cause)))
+            && (in_warning
+                || in_cause
+                || causes(&real.body).iter().any(|cause| is_key(cause) || is_kept(cause)))
     };
     names.iter().any(is_data)
 }
 
 /// Whether both sides refuse a strategic merge patch with the code 500 for one reason, in other words.
-pub(in crate::server) fn is_strategic(real: &str, ours: &str) -> bool {
+fn is_strategic(real: &str, ours: &str) -> bool {
     let words = [
         ("unknown patch type: ", "unknown patch type: "),
         ("does not contain declared merge key: ", "does not contain declared merge key: "),
@@ -64,23 +209,19 @@ pub(in crate::server) fn is_strategic(real: &str, ours: &str) -> bool {
 }
 
 /// The cause of a refused patch.
-pub(in crate::server) fn patch_cause(status: &Json) -> Option<&str> {
-    let cause = items(member(status, "details"), "causes").first()?;
+fn patch_cause(status: &Json) -> Option<&str> {
+    let cause = causes(status).first()?;
     (text(cause, "field") == "patch").then(|| text(cause, "message"))
 }
 
-pub(in crate::server) fn has_patch_cause(status: &Json) -> bool {
-    patch_cause(status).is_some()
-}
-
 /// Whether the decoder of unstructured objects refused the result of a patch.
-pub(in crate::server) fn restores(status: &Json) -> bool {
+fn restores(status: &Json) -> bool {
     let words = ["cannot restore ", "cannot convert ", "unrecognized type: ", "error decoding from json: "];
     patch_cause(status).is_some_and(|cause| words.iter().any(|word| cause.contains(word)))
 }
 
 /// Removes empty lists and maps, which the library takes for absent ones.
-pub(in crate::server) fn drop_empty(value: &mut Json) {
+pub(super) fn drop_empty(value: &mut Json) {
     match value {
         Json::Object(members) => {
             members.values_mut().for_each(drop_empty);
@@ -93,7 +234,7 @@ pub(in crate::server) fn drop_empty(value: &mut Json) {
 
 /// Whether two causes are equal, apart from the order of the fields of the object that they show, its empty fields, and the
 /// forms of numbers.
-pub(in crate::server) fn same_patched(real: &Json, ours: &Json) -> bool {
+fn same_patched(real: &Json, ours: &Json) -> bool {
     let parts = |status: &Json| -> Option<(Json, Json, String)> {
         let shown = patch_cause(status)?.strip_prefix("Invalid value: ")?;
         let mut read = serde_json::Deserializer::from_str(shown).into_iter::<String>();
