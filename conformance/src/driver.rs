@@ -262,13 +262,7 @@ fn replay<S: Suite>(pair: &mut Pair<S>, corpus: &Path, out: &mut dyn Write) -> R
         found.retain(|rule| *rule != GO_MAP_ORDER);
         found.dedup();
         if verdict.difference.is_none() && found != wanted {
-            verdict.difference = Some(Difference {
-                step: None,
-                what: "deviation".to_owned(),
-                label: String::new(),
-                reference: json!(wanted),
-                candidate: json!(found),
-            });
+            verdict.difference = Some(Difference::of("deviation", &json!(wanted), &json!(found)));
         }
         run.add(&case, verdict, Some(&path));
     }

@@ -1,7 +1,7 @@
 //! JSON as both sides use it.
 
 use fieldmanager_value::Value;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 /// Converts JSON to a value of the library through its serialized form, as a program that reads requests does.
 pub(crate) fn own(json: &Json) -> Value {
@@ -42,6 +42,53 @@ pub(crate) fn entries(object: &Json) -> &[Json] {
 pub(crate) fn set(object: &mut Json, name: &str, value: impl Into<Json>) {
     if let Some(members) = object.as_object_mut() {
         members.insert(name.to_owned(), value.into());
+    }
+}
+
+/// Removes the value at a pointer. Returns whether there was one.
+pub(crate) fn remove_pointer(object: &mut Json, pointer: &str) -> bool {
+    let Some((parent, last)) = pointer.rsplit_once('/') else { return false };
+    match object.pointer_mut(parent) {
+        Some(Json::Object(members)) => members.remove(&last.replace("~1", "/").replace("~0", "~")).is_some(),
+        Some(Json::Array(items)) => match last.parse().ok().filter(|at| *at < items.len()) {
+            Some(at) => {
+                items.remove(at);
+                true
+            }
+            None => false,
+        },
+        _ => false,
+    }
+}
+
+/// The entries of managed fields of an object, to change them.
+pub(crate) fn entries_mut(object: &mut Json) -> Option<&mut Vec<Json>> {
+    object.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut)
+}
+
+/// A value with all names and strings changed.
+pub(crate) fn with_strings(value: &Json, change: &dyn Fn(&str) -> String) -> Json {
+    match value {
+        Json::String(text) => change(text).into(),
+        Json::Array(items) => items.iter().map(|item| with_strings(item, change)).collect(),
+        Json::Object(members) => {
+            let members = members.iter().map(|(name, value)| (change(name), with_strings(value, change)));
+            Json::Object(members.collect())
+        }
+        _ => value.clone(),
+    }
+}
+
+/// Removes empty lists and maps, at any depth.
+pub(crate) fn drop_empty(value: &mut Json) {
+    let is_empty = |value: &Json| *value == json!({}) || *value == json!([]);
+    match value {
+        Json::Object(members) => {
+            members.values_mut().for_each(drop_empty);
+            members.retain(|_, value| !is_empty(value));
+        }
+        Json::Array(items) => items.iter_mut().for_each(drop_empty),
+        _ => {}
     }
 }
 

@@ -15,6 +15,7 @@ mod json;
 pub mod managed;
 pub mod oracle;
 pub mod patches;
+pub mod record;
 pub mod rules;
 pub mod schemas;
 pub mod server;

@@ -5,12 +5,13 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use fieldmanager_conformance::Error;
-use fieldmanager_conformance::decode::{Decode, Protobuf, record};
+use fieldmanager_conformance::decode::{Decode, Protobuf};
 use fieldmanager_conformance::defaults::Defaults;
 use fieldmanager_conformance::driver::{Options, run};
 use fieldmanager_conformance::engine::{Engine, EngineOptions};
 use fieldmanager_conformance::managed::{Managed, Real};
 use fieldmanager_conformance::patches::Patches;
+use fieldmanager_conformance::record::{self, Recorded};
 use fieldmanager_conformance::rules::{Estimates, Rules};
 use fieldmanager_conformance::schemas::Schemas;
 use fieldmanager_conformance::server::{self, ServerOptions};
@@ -65,17 +66,15 @@ enum Suites {
     Decode {
         #[command(flatten)]
         options: Options,
-        /// Write the answers of Go to a file that the tests replay, and compare nothing
-        #[arg(long)]
-        record: Option<std::path::PathBuf>,
+        #[command(flatten)]
+        recorded: Recorded,
     },
     /// Objects of built-in kinds in protobuf, as Go writes them
     Protobuf {
         #[command(flatten)]
         options: Options,
-        /// Write the answers of Go to a file that the tests replay, and compare nothing
-        #[arg(long)]
-        record: Option<std::path::PathBuf>,
+        #[command(flatten)]
+        recorded: Recorded,
     },
     /// Validation rules of custom resources, with the API server's CEL
     Rules {
@@ -91,6 +90,8 @@ enum Suites {
     Defaults {
         #[command(flatten)]
         options: Options,
+        #[command(flatten)]
+        recorded: Recorded,
     },
     /// Patches, with strategicpatch, jsonmergepatch and json-patch
     Patches {
@@ -121,13 +122,11 @@ fn start(arguments: Arguments, out: &mut dyn Write) -> Result<bool, Error> {
             run(&options, &|| Managed::new(real.clone()), out)
         }
         Suites::Server { options, server } => server::start(&options, &server, out),
-        Suites::Decode { options, record: Some(path) } => record(&Decode, &options, &path).map(|()| true),
-        Suites::Decode { options, record: None } => run(&options, &|| Decode, out),
-        Suites::Protobuf { options, record: Some(path) } => record(&Protobuf, &options, &path).map(|()| true),
-        Suites::Protobuf { options, record: None } => run(&options, &|| Protobuf, out),
+        Suites::Decode { options, recorded } => record::run(&options, &recorded, &|| Decode, out),
+        Suites::Protobuf { options, recorded } => record::run(&options, &recorded, &|| Protobuf, out),
         Suites::Rules { options } => run(&options, &|| Rules, out),
         Suites::Estimates { options } => run(&options, &|| Estimates, out),
-        Suites::Defaults { options } => run(&options, &|| Defaults, out),
+        Suites::Defaults { options, recorded } => record::run(&options, &recorded, &|| Defaults, out),
         Suites::Patches { options } => run(&options, &|| Patches, out),
     }
 }

@@ -5,6 +5,8 @@
 
 use serde_json::{Value, json};
 
+use crate::json::remove_pointer;
+
 /// A part of a case that may be cut.
 #[derive(Clone, Debug)]
 pub struct Cut {
@@ -61,7 +63,7 @@ pub fn shrink(
         for cut in cuts(&before) {
             match cut.how {
                 How::Whole => {
-                    shrinker.attempt(|case| remove(case, &cut.pointer));
+                    shrinker.attempt(|case| remove_pointer(case, &cut.pointer));
                 }
                 How::Children => shrinker.children(&cut.pointer),
                 How::Tree => shrinker.tree(&cut, cut.pointer.clone()),
@@ -129,7 +131,7 @@ impl Shrinker<'_> {
                 let doomed = self.below(pointer);
                 self.attempt(|case| {
                     let mut doomed = doomed.iter().take(end).skip(start).rev();
-                    doomed.all(|child| remove(case, child))
+                    doomed.all(|child| remove_pointer(case, child))
                 });
                 end = start;
             }
@@ -182,23 +184,6 @@ fn rank(value: &Value) -> usize {
         Value::Number(number) if number.as_i64() == Some(0) => 2,
         Value::Number(number) if number.as_i64() == Some(1) => 3,
         _ => 4,
-    }
-}
-
-fn remove(case: &mut Value, pointer: &str) -> bool {
-    let Some((parent, last)) = pointer.rsplit_once('/') else {
-        return false;
-    };
-    match case.pointer_mut(parent) {
-        Some(Value::Object(members)) => members.remove(&last.replace("~1", "/").replace("~0", "~")).is_some(),
-        Some(Value::Array(items)) => match last.parse() {
-            Ok(at) if at < items.len() => {
-                items.remove(at);
-                true
-            }
-            _ => false,
-        },
-        _ => false,
     }
 }
 

@@ -1,8 +1,11 @@
 //! The definition of a suite; the [driver](crate::driver) provides everything else.
 
-use serde_json::Value;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde_json::{Value, json};
 
 use crate::Error;
+use crate::json::{member, same_value};
 use crate::oracle::Oracle;
 use crate::shrink::Cut;
 use crate::tally::Tally;
@@ -117,4 +120,25 @@ pub struct Difference {
     pub reference: Value,
     /// The library's answer.
     pub candidate: Value,
+}
+
+impl Difference {
+    /// A difference of whole cases in a part, which is the label too.
+    pub(crate) fn of(what: &str, reference: &Value, candidate: &Value) -> Self {
+        let (reference, candidate) = (reference.clone(), candidate.clone());
+        Difference { step: None, what: what.to_owned(), label: what.to_owned(), reference, candidate }
+    }
+
+    /// The difference in the first of some members that differs.
+    pub(crate) fn in_members(names: &[&str], reference: &Value, candidate: &Value) -> Option<Self> {
+        let mut members = names.iter().map(|name| (*name, member(reference, name), member(candidate, name)));
+        let (name, reference, candidate) =
+            members.find(|(_, reference, candidate)| !same_value(reference, candidate))?;
+        Some(Difference::of(name, reference, candidate))
+    }
+}
+
+/// The answer of the library. A panic is an answer, and a difference.
+pub(crate) fn caught(answer: impl FnOnce() -> Value) -> Value {
+    catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|_| json!({"panic": "the library"}))
 }

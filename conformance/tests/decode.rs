@@ -1,8 +1,8 @@
 //! Replays recorded answers of Go about objects of built-in kinds.
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
-use fieldmanager_conformance::decode::replay;
 use fieldmanager_conformance::files;
+use fieldmanager_conformance::record::replay;
 
 #[test]
 fn objects_of_built_in_kinds_are_decoded_and_converted_as_recorded() {

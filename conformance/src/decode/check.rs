@@ -1,15 +1,14 @@
 //! Runs requests on both sides and compares the answers.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use fieldmanager_builtin::Kind;
 use fieldmanager_structural::GroupVersionKind;
 use serde_json::{Value, json};
 
 use super::generate;
-use crate::json::{back, items, member, own, same_value, text};
+use crate::json::{back, items, member, own, text};
 use crate::oracle::Oracle;
 use crate::shrink::Cut;
+use crate::suite::caught;
 use crate::{Difference, Error, Suite, Verdict};
 
 /// The suite.
@@ -34,11 +33,11 @@ impl Suite for Decode {
 }
 
 /// Compares the answer of Go to a case with that of the library.
-pub(super) fn judge(case: &Value, reference: &Value) -> Result<Verdict, Error> {
+pub(crate) fn judge(case: &Value, reference: &Value) -> Result<Verdict, Error> {
     if reference.get("panic").is_some() {
         return Err(Error::Request(format!("{case}: {reference}")));
     }
-    let mut candidate = answer(case);
+    let mut candidate = caught(|| answer(case));
     // Go finds one of several faults by chance.
     let errors = items(reference, "errors");
     if errors.iter().any(|error| error == member(&candidate, "error")) {
@@ -55,28 +54,13 @@ pub(super) fn judge(case: &Value, reference: &Value) -> Result<Verdict, Error> {
         (None, None) => "changed",
     };
     out.tally.count("requests by op", format!("{}: {result}", text(case, "op")));
-    for part in ["error", "errors", "unknown", "object", "panic"] {
-        let (reference, candidate) = (member(reference, part), member(&candidate, part));
-        if !same_value(reference, candidate) {
-            out.difference = Some(Difference {
-                step: None,
-                what: part.to_owned(),
-                label: part.to_owned(),
-                reference: reference.clone(),
-                candidate: candidate.clone(),
-            });
-            break;
-        }
-    }
+    let parts = ["error", "errors", "unknown", "object", "panic"];
+    out.difference = Difference::in_members(&parts, reference, &candidate);
     Ok(out)
 }
 
-/// The answer of the library. A panic is an answer, and a difference.
+/// The answer of the library.
 fn answer(request: &Value) -> Value {
-    catch_unwind(AssertUnwindSafe(|| answer_one(request))).unwrap_or_else(|_| json!({"panic": "the library"}))
-}
-
-fn answer_one(request: &Value) -> Value {
     let find =
         |group: &str, version: &str, kind: &str| Kind::of(&GroupVersionKind::new(group, version, kind));
     let Some(kind) = find(text(request, "group"), text(request, "version"), text(request, "kind")) else {

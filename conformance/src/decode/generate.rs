@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::generate::go_types::{GoKind, GoType};
 use crate::generate::random::Random;
+use crate::json::drop_empty;
 
 /// The kind of a seed: each in turn, so that every run has all.
 fn kind_of(seed: u64) -> Option<GoKind> {
@@ -43,6 +44,7 @@ pub(super) fn request(seed: u64) -> Value {
             metadata.insert("annotations".to_owned(), Value::Object(annotations));
         }
     }
+    // A decoded object lacks the lists and maps that Go omits.
     drop_empty(&mut object);
     let is_version = |other: &&GoKind| {
         other.kind == name
@@ -55,19 +57,6 @@ pub(super) fn request(seed: u64) -> Value {
         "op": "convert", "group": group, "version": version, "kind": name, "toGroup": to.group, "to": to.version,
         "object": object,
     })
-}
-
-/// Removes empty lists and maps: a decoded object lacks those that Go omits.
-fn drop_empty(value: &mut Value) {
-    let is_empty = |value: &Value| *value == json!([]) || *value == json!({});
-    match value {
-        Value::Object(members) => {
-            members.values_mut().for_each(drop_empty);
-            members.retain(|_, value| !is_empty(value));
-        }
-        Value::Array(items) => items.iter_mut().for_each(drop_empty),
-        _ => {}
-    }
 }
 
 const STRINGS: &[&str] = &["", "a", "web", "x.example.com", "<a & b>", "é\u{2028}", "0", "null", "a b\n"];

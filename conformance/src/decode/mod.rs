@@ -4,8 +4,8 @@
 mod check;
 mod generate;
 mod protobuf;
-mod record;
 
 pub use check::Decode;
+pub(crate) use check::judge as decoded;
 pub use protobuf::Protobuf;
-pub use record::{record, replay};
+pub(crate) use protobuf::judge as from_protobuf;

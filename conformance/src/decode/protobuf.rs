@@ -1,7 +1,5 @@
 //! Objects of built-in kinds that Go writes as protobuf, read by the library.
 
-use std::panic::catch_unwind;
-
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use fieldmanager_builtin::from_protobuf;
@@ -12,6 +10,7 @@ use super::generate;
 use crate::json::{back, member, same_value, text};
 use crate::oracle::Oracle;
 use crate::shrink::Cut;
+use crate::suite::caught;
 use crate::{Difference, Error, Suite, Verdict};
 
 /// The suite.
@@ -36,7 +35,7 @@ impl Suite for Protobuf {
 }
 
 /// Compares what the library reads from the bytes that Go wrote with what Go reads from them.
-pub(super) fn judge(case: &Value, answer: &Value) -> Result<Verdict, Error> {
+pub(crate) fn judge(case: &Value, answer: &Value) -> Result<Verdict, Error> {
     if answer.get("panic").is_some() {
         return Err(Error::Request(format!("{case}: {answer}")));
     }
@@ -50,16 +49,9 @@ pub(super) fn judge(case: &Value, answer: &Value) -> Result<Verdict, Error> {
     out.tally.count("requests by op", "protobuf: written");
     let bytes = BASE64_STANDARD.decode(text(answer, "protobuf"));
     let bytes = bytes.map_err(|error| Error::Request(format!("{case}: {error}")))?;
-    let candidate = catch_unwind(|| read(&bytes)).unwrap_or_else(|_| json!({"panic": "the library"}));
-    if !same_value(reference, member(&candidate, "object")) {
-        out.difference = Some(Difference {
-            step: None,
-            what: "object".to_owned(),
-            label: "object".to_owned(),
-            reference: reference.clone(),
-            candidate,
-        });
-    }
+    let candidate = caught(|| read(&bytes));
+    let is_same = same_value(reference, member(&candidate, "object"));
+    out.difference = (!is_same).then(|| Difference::of("object", reference, &candidate));
     Ok(out)
 }
 

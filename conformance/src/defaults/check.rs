@@ -1,7 +1,5 @@
 //! Runs cases on both sides and compares the answers.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use fieldmanager_builtin::{
     Kind, defaulted, prepare_create, prepare_update, validate_create, validate_update,
 };
@@ -13,6 +11,7 @@ use super::generate;
 use crate::json::{back, member, own, same_value, text};
 use crate::oracle::Oracle;
 use crate::shrink::Cut;
+use crate::suite::caught;
 use crate::{Difference, Error, Suite, Verdict};
 
 /// The suite.
@@ -28,47 +27,7 @@ impl Suite for Defaults {
     }
 
     fn compare(&mut self, _: &mut dyn Oracle, case: &Value, answers: &[Value]) -> Result<Verdict, Error> {
-        let reference = answers.first().unwrap_or(&Value::Null);
-        let mut out = Verdict::default();
-        out.tally.count("kinds", text(case, "kind").to_owned());
-        let operation = match case.get("old") {
-            None => "create".to_owned(),
-            Some(_) => format!("update {}", text(case, "subresource")).trim().to_owned(),
-        };
-        if let Some(failure) = reference.get("failure").and_then(Value::as_str) {
-            let words: String = failure.chars().take_while(|letter| *letter != ':').collect();
-            out.tally.count("failures", words);
-            out.tally.count("operations", format!("{operation}: no answer"));
-            return Ok(out);
-        }
-        out.tally.count("operations", operation);
-        let candidate = answer(case);
-        for part in ["panic", "defaulted", "prepared"] {
-            let reference = without_clock(case, member(reference, part));
-            let candidate = match is_stamped(case) {
-                true => without_clock(case, member(&candidate, part)),
-                false => member(&candidate, part).clone(),
-            };
-            if !same_value(&reference, &candidate) {
-                out.difference = Some(Difference {
-                    step: None,
-                    what: part.to_owned(),
-                    label: part.to_owned(),
-                    reference,
-                    candidate,
-                });
-                break;
-            }
-        }
-        if out.difference.is_none() {
-            compare_errors(
-                text(case, "kind"),
-                member(reference, "errors"),
-                member(&candidate, "errors"),
-                &mut out,
-            );
-        }
-        Ok(out)
+        judge(case, answers.first().unwrap_or(&Value::Null))
     }
 
     fn cuts(&self, _: &Value) -> Vec<Cut> {
@@ -93,6 +52,44 @@ impl Suite for Defaults {
     }
 }
 
+/// Compares the answer of Go to a case with that of the library.
+pub(crate) fn judge(case: &Value, reference: &Value) -> Result<Verdict, Error> {
+    let mut out = Verdict::default();
+    out.tally.count("kinds", text(case, "kind").to_owned());
+    let operation = match case.get("old") {
+        None => "create".to_owned(),
+        Some(_) => format!("update {}", text(case, "subresource")).trim().to_owned(),
+    };
+    if let Some(failure) = reference.get("failure").and_then(Value::as_str) {
+        let words: String = failure.chars().take_while(|letter| *letter != ':').collect();
+        out.tally.count("failures", words);
+        out.tally.count("operations", format!("{operation}: no answer"));
+        return Ok(out);
+    }
+    out.tally.count("operations", operation);
+    let candidate = caught(|| answer(case));
+    for part in ["panic", "defaulted", "prepared"] {
+        let reference = without_clock(case, member(reference, part));
+        let candidate = match is_stamped(case) {
+            true => without_clock(case, member(&candidate, part)),
+            false => member(&candidate, part).clone(),
+        };
+        if !same_value(&reference, &candidate) {
+            out.difference = Some(Difference::of(part, &reference, &candidate));
+            break;
+        }
+    }
+    if out.difference.is_none() {
+        compare_errors(
+            text(case, "kind"),
+            member(reference, "errors"),
+            member(&candidate, "errors"),
+            &mut out,
+        );
+    }
+    Ok(out)
+}
+
 /// The rule for what Go's validation functions check and the library does not.
 const FEWER_ERRORS: &str = "validation-of-built-in-kinds";
 
@@ -104,13 +101,8 @@ fn compare_errors(kind: &str, reference: &Value, candidate: &Value, out: &mut Ve
     let extra = own.iter().find(|error| !rest.any(|other| same_error(other, error)));
     match extra {
         Some(extra) => {
-            out.difference = Some(Difference {
-                step: None,
-                what: "errors".to_owned(),
-                label: format!("errors: {}", text(extra, "type")),
-                reference: reference.clone(),
-                candidate: candidate.clone(),
-            });
+            let label = format!("errors: {}", text(extra, "type"));
+            out.difference = Some(Difference { label, ..Difference::of("errors", reference, candidate) });
         }
         None if own != go => {
             let mut left = own.iter().peekable();
@@ -183,12 +175,8 @@ fn without_clock(case: &Value, object: &Value) -> Value {
     object
 }
 
-/// The answer of the library. A panic is an answer, and a difference.
+/// The answer of the library.
 fn answer(case: &Value) -> Value {
-    catch_unwind(AssertUnwindSafe(|| answer_one(case))).unwrap_or_else(|_| json!({"panic": "the library"}))
-}
-
-fn answer_one(case: &Value) -> Value {
     let (api_version, name) = text(case, "kind").rsplit_once('/').unwrap_or_default();
     let gvk = GroupVersionKind::from_api_version_kind(api_version, name);
     let Some(kind) = Kind::of(&gvk) else { return json!({"panic": "not built in"}) };

@@ -4,3 +4,4 @@ mod check;
 mod generate;
 
 pub use check::Defaults;
+pub(crate) use check::judge as defaulted;

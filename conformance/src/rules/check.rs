@@ -45,13 +45,9 @@ impl Suite for Rules {
             Some(rule) => out.deviations.push(rule),
             None => {
                 let label = if candidate.get("refused").is_some() { "refused" } else { "answer" };
-                out.difference = Some(Difference {
-                    step: None,
-                    what: "answer".to_owned(),
-                    label: label.to_owned(),
-                    reference: reference.clone(),
-                    candidate,
-                });
+                let label = label.to_owned();
+                out.difference =
+                    Some(Difference { label, ..Difference::of("answer", reference, &candidate) });
             }
         }
         Ok(out)

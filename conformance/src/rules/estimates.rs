@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::expressions::Expressions;
 use crate::generate::random::Random;
-use crate::json::{member, own};
+use crate::json::{member, own, with_strings};
 use crate::oracle::Oracle;
 use crate::shrink::Cut;
 use crate::{Difference, Error, Suite, Verdict};
@@ -52,13 +52,7 @@ impl Suite for Estimates {
             out.deviations.push(PATTERN_TEXT);
             return Ok(out);
         }
-        out.difference = Some(Difference {
-            step: None,
-            what: "answer".to_owned(),
-            label: "answer".to_owned(),
-            reference,
-            candidate,
-        });
+        out.difference = Some(Difference::of("answer", &reference, &candidate));
         Ok(out)
     }
 
@@ -101,22 +95,15 @@ fn answer(case: &Json) -> Json {
 /// The answer of Go without the time in the names of types.
 fn without_numbers(answer: &Json) -> Json {
     const NAME: &str = "selfType";
-    match answer {
-        Json::String(text) => {
-            let mut parts = text.split(NAME);
-            let mut out = parts.next().unwrap_or_default().to_owned();
-            for part in parts {
-                out.push_str(NAME);
-                out.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
-            }
-            Json::String(out)
+    with_strings(answer, &|text| {
+        let mut parts = text.split(NAME);
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            out.push_str(NAME);
+            out.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
         }
-        Json::Array(items) => items.iter().map(without_numbers).collect(),
-        Json::Object(fields) => {
-            Json::Object(fields.iter().map(|(name, value)| (name.clone(), without_numbers(value))).collect())
-        }
-        other => other.clone(),
-    }
+        out
+    })
 }
 
 /// The answer without what a parser of patterns said.

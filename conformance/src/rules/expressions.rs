@@ -33,6 +33,54 @@ const STRINGS: [&str; 8] = [
 const INT_LISTS: [&str; 2] = ["numbers", "nested.list"];
 const STRING_LISTS: [&str; 2] = ["words", "set"];
 
+/// The rules of a place, with `{}` for its value.
+fn rules_of(place: &str) -> &'static [&'static str] {
+    match place {
+        "text" => &["{}.size() > 1", "{} != 'abc'", "{} == ''", "{}.trim() == {}"],
+        "number" => &["{} > 0", "{} % 2 == 0", "{} + 1 > {}", "-{} < 3"],
+        "item" => &["{}.value > 0", "has({}.value)", "{}.key != 'a'", "{}.key < 'c' && {}.value < 9"],
+        "maps" => &[
+            "{}.all(i, i.value > 0)",
+            "{}.exists(i, i.key == 'a')",
+            "{}.map(i, i.key).isSorted()",
+            "({} + {}).size() == {}.size()",
+            "{} == {}.filter(i, true)",
+            "{}.filter(i, has(i.value)).map(i, i.value).sum() > 1",
+            "self == oldSelf",
+        ],
+        "set" => &[
+            "{}.exists(i, i == 'a')",
+            "({} + ['a']).size() == {}.size()",
+            "{} == ['a', 'b']",
+            "['b', 'a'] == {}",
+            "{}.isSorted()",
+            "self == oldSelf",
+            "self + oldSelf == oldSelf + self",
+        ],
+        "labels" => &[
+            "{}.all(k, {}[k] != '')",
+            "'x' in {}",
+            "{}.exists(k, k.contains('-'))",
+            "{}.size() < 2",
+            "{}['x'] == 'a'",
+            "{}.all(k, v, k != v)",
+            "{}.transformMap(k, v, v.size()).exists(k, v, v > 1)",
+            "{}.transformList(k, v, k + v).size() > 0",
+            "{} == {'x': 'a'}",
+            "self == oldSelf",
+        ],
+        "nested" => &[
+            "has({}.__namespace__)",
+            "{}.a__dash__b > 1",
+            "{}.x__underscores__y != ''",
+            "has({}.c__dot__d__slash__e) && {}.c__dot__d__slash__e.size() > 0",
+            "self == oldSelf",
+        ],
+        "port" => &["type({}) == int", "{} == 'abc'", "{} > 1", "self == oldSelf"],
+        _ => &[],
+    }
+}
+
 impl<'r> Expressions<'r> {
     pub(super) fn new(random: &'r mut Random, place: &'static str, uses_old: bool) -> Self {
         Expressions { random, place, uses_old, variables: Vec::new() }
@@ -179,78 +227,9 @@ impl<'r> Expressions<'r> {
 
     fn plain_boolean(&mut self) -> String {
         let own = self.own();
-        match self.place {
-            "text" => {
-                let text = self.random.name(&["{}.size() > 1", "{} != 'abc'", "{} == ''", "{}.trim() == {}"]);
-                return text.replace("{}", own);
-            }
-            "number" => {
-                let text = self.random.name(&["{} > 0", "{} % 2 == 0", "{} + 1 > {}", "-{} < 3"]);
-                return text.replace("{}", own);
-            }
-            "item" => {
-                let text = self.random.name(&[
-                    "{}.value > 0",
-                    "has({}.value)",
-                    "{}.key != 'a'",
-                    "{}.key < 'c' && {}.value < 9",
-                ]);
-                return text.replace("{}", own);
-            }
-            "maps" => {
-                let text = self.random.name(&[
-                    "{}.all(i, i.value > 0)",
-                    "{}.exists(i, i.key == 'a')",
-                    "{}.map(i, i.key).isSorted()",
-                    "({} + {}).size() == {}.size()",
-                    "{} == {}.filter(i, true)",
-                    "{}.filter(i, has(i.value)).map(i, i.value).sum() > 1",
-                    "self == oldSelf",
-                ]);
-                return text.replace("{}", own);
-            }
-            "set" => {
-                let text = self.random.name(&[
-                    "{}.exists(i, i == 'a')",
-                    "({} + ['a']).size() == {}.size()",
-                    "{} == ['a', 'b']",
-                    "['b', 'a'] == {}",
-                    "{}.isSorted()",
-                    "self == oldSelf",
-                    "self + oldSelf == oldSelf + self",
-                ]);
-                return text.replace("{}", own);
-            }
-            "labels" => {
-                let text = self.random.name(&[
-                    "{}.all(k, {}[k] != '')",
-                    "'x' in {}",
-                    "{}.exists(k, k.contains('-'))",
-                    "{}.size() < 2",
-                    "{}['x'] == 'a'",
-                    "{}.all(k, v, k != v)",
-                    "{}.transformMap(k, v, v.size()).exists(k, v, v > 1)",
-                    "{}.transformList(k, v, k + v).size() > 0",
-                    "{} == {'x': 'a'}",
-                    "self == oldSelf",
-                ]);
-                return text.replace("{}", own);
-            }
-            "nested" => {
-                let text = self.random.name(&[
-                    "has({}.__namespace__)",
-                    "{}.a__dash__b > 1",
-                    "{}.x__underscores__y != ''",
-                    "has({}.c__dot__d__slash__e) && {}.c__dot__d__slash__e.size() > 0",
-                    "self == oldSelf",
-                ]);
-                return text.replace("{}", own);
-            }
-            "port" => {
-                let text = self.random.name(&["type({}) == int", "{} == 'abc'", "{} > 1", "self == oldSelf"]);
-                return text.replace("{}", own);
-            }
-            _ => {}
+        let rules = rules_of(self.place);
+        if !rules.is_empty() {
+            return self.random.name(rules).replace("{}", own);
         }
         match self.random.below(6) {
             0 => self.field(&["flag"]),

@@ -1,7 +1,5 @@
 //! The library's side: answers requests in the format of the oracle.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use fieldmanager_openapi::{Importer, Types};
 use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_structural::{Error, FieldError, FieldPath, Structural};
@@ -9,11 +7,11 @@ use fieldmanager_value::Value;
 use serde_json::{Map, Value as Json, json};
 
 use crate::json::{back, flag, member, own, set, text};
+use crate::suite::caught;
 
 /// Answers a request; `{"missing": op}` if the library has no such operation.
 pub(super) fn answer(request: &Json) -> Json {
-    // A panic of the library is an answer, and a difference.
-    catch_unwind(AssertUnwindSafe(|| answer_one(request))).unwrap_or_else(|_| json!({"panic": "the library"}))
+    caught(|| answer_one(request))
 }
 
 fn answer_one(request: &Json) -> Json {

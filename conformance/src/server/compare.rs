@@ -6,7 +6,7 @@ use super::exchange::Exchange;
 use super::kinds::Kind;
 use super::pointer::set_pointer;
 use super::request::{Answer, Step};
-use crate::json::{items, member, same_value, set, text};
+use crate::json::{entries_mut, items, member, same_value, set, text};
 use crate::suite::Difference;
 
 /// The first difference between two answers; `None` if they agree. `written` is whether the request changed the stored object,
@@ -20,13 +20,8 @@ pub(super) fn difference(
     written: Option<bool>,
 ) -> Option<Difference> {
     let found = |what: &str, label: String, reference: Json, candidate: Json| {
-        Some(Difference {
-            step: None,
-            what: what.to_owned(),
-            label: format!("{what}: {label}"),
-            reference,
-            candidate,
-        })
+        let label = format!("{what}: {label}");
+        Some(Difference { label, ..Difference::of(what, &reference, &candidate) })
     };
     let source = if kind.definition.is_some() { "custom" } else { "built-in" };
     if real.code != ours.code {
@@ -161,7 +156,7 @@ pub(super) fn version_of(object: &Json) -> &str {
 /// An answer with its managed fields in one order.
 pub(super) fn normalized(body: &Json) -> Json {
     let mut out = body.clone();
-    if let Some(entries) = out.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut) {
+    if let Some(entries) = entries_mut(&mut out) {
         let key = |entry: &Json| {
             ["manager", "operation", "apiVersion", "subresource", "time"]
                 .map(|name| text(entry, name).to_owned())

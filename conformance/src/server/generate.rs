@@ -5,12 +5,12 @@ use serde_json::{Map as JsonMap, Value as Json, json};
 use super::faults;
 use super::kinds::Catalog;
 use super::patches;
-use super::pointer::{merge, remove_pointer, set_pointer};
+use super::pointer::{merge, set_pointer};
 use super::story::Story;
 use super::template::NAME;
 use crate::Error;
 use crate::generate::random::Random;
-use crate::json::{set, text};
+use crate::json::{remove_pointer, set, text};
 
 /// The names of managers.
 const MANAGERS: &[&str] = &["a", "b", "c", "kubectl"];

@@ -1,7 +1,7 @@
 //! A server that is compared with the real one: it gets the same steps, in terms of its own objects, and its answers are
 //! given in terms of those of the real server.
 
-use serde_json::{Map as JsonMap, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use super::client::Client;
 use super::compare::{allocations, normalized, take_allocations, version_of};
@@ -11,7 +11,7 @@ use super::pointer::set_pointer;
 use super::request::{Answer, Step};
 use super::session::{Session, delete};
 use crate::Error;
-use crate::json::{entries, items, member, same_value, set, text};
+use crate::json::{entries, entries_mut, items, member, same_value, set, text, with_strings};
 
 /// Times of requests are not later than this, times of servers are.
 const LAST_SENT: &str = "2026-01-01T00:00:00Z";
@@ -208,7 +208,7 @@ impl<'a> Terms<'a> {
     /// An answer of this server in terms of the real one.
     fn answer(&self, ours: &Answer) -> Answer {
         let mut out = ours.clone();
-        out.body = self.renamed(&ours.body);
+        out.body = with_strings(&ours.body, &|text| self.words(text));
         for warning in &mut out.warnings {
             *warning = self.words(warning);
         }
@@ -257,19 +257,6 @@ impl<'a> Terms<'a> {
         self.strings.iter().fold(text, |text, (our, their)| text.replace(our, their))
     }
 
-    fn renamed(&self, value: &Json) -> Json {
-        match value {
-            Json::String(text) => self.words(text).into(),
-            Json::Array(items) => items.iter().map(|item| self.renamed(item)).collect(),
-            Json::Object(members) => {
-                let members = members.iter();
-                let members = members.map(|(name, value)| (self.words(name), self.renamed(value)));
-                members.collect::<JsonMap<_, _>>().into()
-            }
-            _ => value.clone(),
-        }
-    }
-
     /// The messages of a status.
     fn message(&self, status: &mut Json) {
         each_message(status, &|text| {
@@ -308,9 +295,7 @@ impl<'a> Terms<'a> {
     /// Takes over the times of the entries that both servers have. The condition `Terminating` of a definition changes twice,
     /// so its time changes only if the second does.
     fn entries(&self, body: &mut Json) {
-        let Some(ours) = body.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut) else {
-            return;
-        };
+        let Some(ours) = entries_mut(body) else { return };
         let mut theirs = entries(&self.real.body).to_vec();
         for entry in ours {
             let Some(at) = theirs.iter().position(|other| identity(other) == identity(entry)) else {

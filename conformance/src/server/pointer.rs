@@ -44,20 +44,3 @@ pub(super) fn set_pointer(object: &mut Json, pointer: &str, value: &Json) {
     }
     *at = value.clone();
 }
-
-/// Removes the value at a pointer.
-pub(super) fn remove_pointer(object: &mut Json, pointer: &str) {
-    let Some((parent, last)) = pointer.rsplit_once('/') else { return };
-    let last = last.replace("~1", "/").replace("~0", "~");
-    match object.pointer_mut(parent) {
-        Some(Json::Object(members)) => {
-            members.remove(&last);
-        }
-        Some(Json::Array(items)) => {
-            if let Some(index) = last.parse().ok().filter(|index| *index < items.len()) {
-                items.remove(index);
-            }
-        }
-        _ => {}
-    }
-}

@@ -3,9 +3,9 @@
 use serde_json::{Value as Json, json};
 
 use super::kinds::Kind;
-use super::pointer::{merge, remove_pointer, set_pointer};
+use super::pointer::{merge, set_pointer};
 use super::template::{NAME, named};
-use crate::json::{flag, items, member, own, text};
+use crate::json::{flag, items, member, own, remove_pointer, text};
 
 /// A request to an API server.
 #[derive(Clone, Debug, Default)]

@@ -4,10 +4,10 @@ use serde_json::{Value as Json, json};
 
 use super::kinds::{Catalog, Kind};
 use super::patches;
-use super::pointer::{remove_pointer, set_pointer};
+use super::pointer::set_pointer;
 use crate::Error;
 use crate::generate::random::Random;
-use crate::json::{flag, items, member, set};
+use crate::json::{flag, items, member, remove_pointer, set};
 
 /// The kind and the object of a sequence.
 pub(super) struct Story<'a> {
@@ -53,7 +53,9 @@ impl<'a> Story<'a> {
             match self.base.pointer(pointer) {
                 _ if pointer == "/" => out = self.base.clone(),
                 Some(value) => set_pointer(&mut out, pointer, value),
-                None => remove_pointer(&mut out, pointer),
+                None => {
+                    remove_pointer(&mut out, pointer);
+                }
             }
         }
         if mutable {

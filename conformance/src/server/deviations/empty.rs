@@ -3,11 +3,9 @@
 use serde_json::Value as Json;
 
 use super::causes::sorted;
-use super::patches::drop_empty;
 use super::{Deviation, Question, causes};
-use crate::json::{items, member, set, text};
+use crate::json::{drop_empty, items, member, remove_pointer, set, text};
 use crate::server::in_process::InProcess;
-use crate::server::pointer::remove_pointer;
 use crate::server::request::{Answer, DEFINITIONS, Step};
 
 /// A value in a message: Go tells an empty list or map from an absent one.
@@ -73,10 +71,9 @@ fn empties_immutable(step: &Step<'_>, real: &Answer, ours: &Answer) -> bool {
     let is_found = |cause: &&Json| ours.code == 422 && found.contains(cause);
     let missing: Vec<&Json> = causes(&real.body).iter().filter(|cause| !is_found(cause)).collect();
     let mut body = member(step.json, "body").clone();
-    items(step.json, "drop")
-        .iter()
-        .filter_map(Json::as_str)
-        .for_each(|place| remove_pointer(&mut body, place));
+    for place in items(step.json, "drop").iter().filter_map(Json::as_str) {
+        remove_pointer(&mut body, place);
+    }
     // A patch that removes the members of an absent map makes an empty one.
     let is_left_empty = |value: &Json| (step.verb == "merge" || step.is_strategic()) && value.is_null();
     let is_empty = |cause: &Json| {

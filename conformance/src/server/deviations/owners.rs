@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value as Json, json};
 
 use super::{Deviation, Question};
-use crate::json::{entries, items, member, set, text};
+use crate::json::{entries, entries_mut, items, member, set, text};
 use crate::server::in_process::InProcess;
 use crate::server::request::{Answer, Step};
 
@@ -226,7 +226,7 @@ fn reorders_entries(live: &Json, real: &Json) -> bool {
 fn differ_in_times(real: &Json, ours: &Json) -> bool {
     let without_times = |object: &Json| {
         let mut object = object.clone();
-        let entries = object.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut);
+        let entries = entries_mut(&mut object);
         entries.into_iter().flatten().for_each(|entry| set(entry, "time", Json::Null));
         object
     };
@@ -282,7 +282,7 @@ fn moves_unchanged_lists(live: &Json, sent: &Json, real: &Json, ours: &Json) -> 
 /// An object whose fields at some places have no owners, without the times of managed fields.
 fn disowned(object: &Json, places: &[String]) -> Json {
     let mut out = object.clone();
-    let entries = out.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut);
+    let entries = entries_mut(&mut out);
     for entry in entries.into_iter().flatten() {
         set(entry, "time", Json::Null);
         for place in places {
@@ -290,7 +290,7 @@ fn disowned(object: &Json, places: &[String]) -> Json {
             disown(entry.get_mut("fieldsV1"), &names);
         }
     }
-    if let Some(entries) = out.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut) {
+    if let Some(entries) = entries_mut(&mut out) {
         entries
             .retain(|entry| member(entry, "fieldsV1").as_object().is_some_and(|fields| !fields.is_empty()));
         entries.sort_by_key(Json::to_string);

@@ -1,15 +1,14 @@
 //! Patches that the two sides read in different ways, and what messages show of patched objects.
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::owners::without_duplicates;
 use super::{Deviation, Question, causes};
-use crate::json::{member, same_value, text};
+use crate::json::{drop_empty, entries_mut, member, remove_pointer, same_value, text};
 use crate::server::directives::{self, Leak};
 use crate::server::exchange::{Candidate, Exchange};
 use crate::server::in_process::InProcess;
 use crate::server::kinds::Kind;
-use crate::server::pointer::remove_pointer;
 use crate::server::request::{Answer, DEFINITIONS, Step};
 
 /// A strategic merge patch that the library refuses with another code or other words, or carries out.
@@ -220,18 +219,6 @@ fn restores(status: &Json) -> bool {
     patch_cause(status).is_some_and(|cause| words.iter().any(|word| cause.contains(word)))
 }
 
-/// Removes empty lists and maps, which the library takes for absent ones.
-pub(super) fn drop_empty(value: &mut Json) {
-    match value {
-        Json::Object(members) => {
-            members.values_mut().for_each(drop_empty);
-            members.retain(|_, value| *value != json!({}) && *value != json!([]));
-        }
-        Json::Array(items) => items.iter_mut().for_each(drop_empty),
-        _ => {}
-    }
-}
-
 /// Whether two causes are equal, apart from the order of the fields of the object that they show, its empty fields, and the
 /// forms of numbers.
 fn same_patched(real: &Json, ours: &Json) -> bool {
@@ -242,7 +229,7 @@ fn same_patched(real: &Json, ours: &Json) -> bool {
         let rest = shown.get(read.byte_offset()..)?.to_owned();
         let mut object: Json = serde_json::from_str(&object).ok()?;
         // The order of the entries of managed fields depends on their times.
-        let entries = object.pointer_mut("/metadata/managedFields").and_then(Json::as_array_mut);
+        let entries = entries_mut(&mut object);
         entries.into_iter().for_each(|entries| entries.sort_by_cached_key(Json::to_string));
         drop_empty(&mut object);
         // The real server shows the traffic policy that it hides elsewhere, see `HIDDEN_FIELD`.
