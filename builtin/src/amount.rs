@@ -1,8 +1,8 @@
 //! Computing with quantities.
 
-use fieldmanager_value::Value;
+use std::borrow::Cow;
 
-use crate::quantity;
+use fieldmanager_structural::internal::{Quantity, canonical_quantity};
 
 /// The number of a quantity in billionths, the smallest unit of quantities.
 ///
@@ -11,44 +11,9 @@ use crate::quantity;
 pub(crate) struct Amount(i128);
 
 impl Amount {
-    /// The number of a canonical quantity; `None` if the string is none.
+    /// The number of a quantity; `None` if the string is none.
     pub(crate) fn parse(text: &str) -> Option<Amount> {
-        let end =
-            text.find(|letter: char| !matches!(letter, '0'..='9' | '+' | '-' | '.')).unwrap_or(text.len());
-        let (number, suffix) = text.split_at_checked(end)?;
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        let scale = |exponent: i32| 10_i128.checked_pow(u32::try_from(exponent + 9).ok()?);
-        let unit = match suffix {
-            "n" => scale(-9)?,
-            "u" => scale(-6)?,
-            "m" => scale(-3)?,
-            "" => scale(0)?,
-            "k" => scale(3)?,
-            "M" => scale(6)?,
-            "G" => scale(9)?,
-            "T" => scale(12)?,
-            "P" => scale(15)?,
-            "E" => scale(18)?,
-            "Ki" => scale(0)? << 10,
-            "Mi" => scale(0)? << 20,
-            "Gi" => scale(0)? << 30,
-            "Ti" => scale(0)? << 40,
-            "Pi" => scale(0)? << 50,
-            "Ei" => scale(0)? << 60,
-            _ => {
-                let exponent: i32 = suffix.strip_prefix(['e', 'E'])?.parse().ok()?;
-                if !(-9..=18).contains(&exponent) {
-                    return None;
-                }
-                scale(exponent)?
-            }
-        };
-        if !fraction.is_empty() {
-            let digits = format!("{whole}{fraction}");
-            let divisor = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
-            return Some(Amount(digits.parse::<i128>().ok()?.checked_mul(unit)? / divisor));
-        }
-        Some(Amount(whole.parse::<i128>().ok()?.saturating_mul(unit)))
+        Quantity::parse(text).ok().map(|quantity| Amount(quantity.nanos))
     }
 
     pub(crate) fn is_zero(self) -> bool {
@@ -79,10 +44,7 @@ impl Amount {
         } else {
             format!("{number}n")
         };
-        match quantity::canonical(&Value::from(text.as_str())) {
-            Ok(Some(canonical)) => canonical,
-            _ => text,
-        }
+        canonical_quantity(&text).map_or_else(|_| text.clone(), Cow::into_owned)
     }
 }
 

@@ -34,7 +34,6 @@
 //! The kinds of kube-apiserver 1.37, from tables that programs in `conformance/oracle/server` write from its sources.
 //! It knows no managers, no requests and no storage.
 
-mod address;
 mod amount;
 mod base64;
 mod convert;

@@ -41,7 +41,7 @@ pub(crate) fn is_equal<'a>(a: &Val<'a>, b: &Val<'a>, meter: &mut Meter) -> Resul
         (Val::Ip(a), Val::Ip(b)) => Ok(a == b),
         (Val::Cidr(a, n), Val::Cidr(b, m)) => Ok(a == b && n == m),
         (Val::Url(a), Val::Url(b)) => Ok(a == b),
-        (Val::Quantity(a), Val::Quantity(b)) => Ok(a == b),
+        (Val::Quantity(a), Val::Quantity(b)) => Ok(a.nanos == b.nanos),
         (Val::Semver(a), Val::Semver(b)) => Ok(a.cmp_precedence(b).is_eq()),
         (Val::Format(a), Val::Format(b)) => Ok(a == b),
         _ => Ok(false),

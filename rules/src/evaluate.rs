@@ -4,7 +4,6 @@
 //! selected from it are one *attribute*, which costs 1 and 1 for each selection, and the branches of a condition are
 //! attributes that cost only their selections.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -402,19 +401,7 @@ impl<'a> Evaluation<'a, '_> {
         }
 
         self.meter.charge(sorting_cost(&keys))?;
-        self.meter.sort(&keys)?;
-        let mut keyed: Vec<(Val<'a>, Val<'a>)> = keys.into_iter().zip(items).collect();
-        let mut is_comparable = true;
-        keyed.sort_by(|(a, _), (b, _)| {
-            a.compare(b).unwrap_or_else(|| {
-                is_comparable = false;
-                Ordering::Equal
-            })
-        });
-        if !is_comparable {
-            return no_overload();
-        }
-        Ok(Val::list(keyed.into_iter().map(|(_, item)| item).collect()))
+        functions::sorted(keys.into_iter().zip(items).collect(), self.meter)
     }
 
     fn fold(&mut self, fold: &Fold) -> Outcome<'a> {

@@ -53,7 +53,6 @@ mod functions;
 mod literal;
 mod meter;
 mod object;
-mod quantity;
 mod rule;
 mod rule_fault;
 mod time;

@@ -94,7 +94,7 @@ impl Meter {
     }
 
     /// Counts the comparisons of a sort.
-    pub(crate) fn sort(&mut self, keys: &[Val<'_>]) -> Result<(), Fault> {
+    pub(crate) fn sort<'v>(&mut self, keys: impl ExactSizeIterator<Item = &'v Val<'v>>) -> Result<(), Fault> {
         let rounds = usize::try_from(keys.len().max(2).ilog2()).unwrap_or(usize::MAX) + 1;
         for key in keys {
             self.visit(rounds)?;

@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use fieldmanager_structural::Structural;
+use fieldmanager_structural::internal::Quantity;
 use fieldmanager_value::{List, Map, Str, Value};
 
-use crate::quantity::Quantity;
 use crate::url::Url;
 
 /// An error of an evaluation.
@@ -118,6 +118,30 @@ impl Key {
                 .map_or_else(|_| Val::Uint(u64::try_from(*number).unwrap_or(u64::MAX)), Val::Int),
             Key::String(text) => Val::String(text.clone()),
         }
+    }
+}
+
+impl From<bool> for Val<'_> {
+    fn from(flag: bool) -> Self {
+        Val::Bool(flag)
+    }
+}
+
+impl From<i64> for Val<'_> {
+    fn from(number: i64) -> Self {
+        Val::Int(number)
+    }
+}
+
+impl From<String> for Val<'_> {
+    fn from(text: String) -> Self {
+        Val::text(text)
+    }
+}
+
+impl<'a> From<Vec<Val<'a>>> for Val<'a> {
+    fn from(items: Vec<Val<'a>>) -> Self {
+        Val::list(items)
     }
 }
 

@@ -46,6 +46,7 @@
 //! Custom resource definitions, structural schemas, and that an object has `apiVersion`, `kind` and `metadata`. It does
 //! not know the types of server-side apply or managers.
 
+mod address;
 mod correlation;
 pub mod crd;
 mod dns;
@@ -54,6 +55,7 @@ mod field_path;
 mod go_types;
 mod gvk;
 mod managed_fields;
+mod quantity;
 mod schema;
 mod time;
 #[cfg(feature = "validation")]
@@ -67,6 +69,10 @@ pub use schema::{Coerced, Error, MAX_DEFAULT_BYTES, Pruned, Structural};
 /// Items for the other crates of the workspace; no part of the public interface.
 #[doc(hidden)]
 pub mod internal {
+    /// IP addresses and ranges.
+    pub mod address {
+        pub use crate::address::{cidr, contains, first, ip};
+    }
     pub use crate::correlation::{Correlated, Correlations};
     pub use crate::crd::internal::*;
     pub use crate::crd::is_definition;
@@ -74,6 +80,7 @@ pub mod internal {
     pub use crate::field_path::{Fields, Resolved, resolve as resolve_field};
     pub use crate::go_types::{go_type, json_kind};
     pub use crate::managed_fields::validate_manager;
+    pub use crate::quantity::{Quantity, QuantityError, canonical_quantity};
     pub use crate::schema::{
         AdditionalProperties, Extensions, ExternalDocs, Generic, NameSyntax, NestedValueValidation, Node,
         ValueValidation, finalizer_warnings, validate_object_meta, validate_object_meta_update,

@@ -6,7 +6,7 @@ use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 
 use super::fields::{at, has_annotation, items, text};
-use crate::address::{cidr, first, ip};
+use fieldmanager_structural::internal::address::{cidr, first, ip};
 
 /// The warnings whose condition holds.
 fn those<const N: usize>(warnings: [(bool, &str); N]) -> impl Iterator<Item = String> {

@@ -1,69 +1,27 @@
 //! Conversions between types, and optional values.
 
-use super::function::{Function, first, global, member, one};
-use crate::display::shown_float;
+use super::function::{Function, first, global, member, one, unary};
+use crate::display::shown;
 use crate::meter::Meter;
 use crate::time;
-use crate::value::{Outcome, Val, fault, no_overload};
+use crate::value::{Fault, ListVal, Outcome, Val, fault, no_overload};
 
 pub(super) const ALL: &[Function] = &[
-    global("int", 1, one, |a, _| int(a)),
-    global("uint", 1, one, |a, _| uint(a)),
-    global("double", 1, one, |a, _| double(a)),
-    global("string", 1, string_cost, |a, _| string(a)),
-    global("bytes", 1, bytes_cost, |a, _| match a {
-        [bytes @ Val::Bytes(_)] => Ok(bytes.clone()),
-        [Val::String(text)] => Ok(Val::Bytes(text.as_bytes().into())),
-        [other] => mismatch(other, "bytes"),
-        _ => no_overload(),
-    }),
-    global("bool", 1, one, |a, _| match a {
-        [flag @ Val::Bool(_)] => Ok(flag.clone()),
-        [Val::String(text)] => match text.as_str() {
-            "1" | "t" | "T" | "TRUE" | "true" | "True" => Ok(Val::Bool(true)),
-            "0" | "f" | "F" | "FALSE" | "false" | "False" => Ok(Val::Bool(false)),
-            _ => fault("type conversion error from 'string' to 'bool'"),
-        },
-        [other] => mismatch(other, "bool"),
-        _ => no_overload(),
-    }),
-    global("dyn", 1, one, |a, _| a.first().cloned().map_or_else(no_overload, Ok)),
-    global("type", 1, one, |a, _| match a {
-        [value] => Ok(Val::Type(value.type_name())),
-        _ => no_overload(),
-    }),
-    global("timestamp", 1, one, |a, _| match a {
-        [time @ Val::Timestamp(_)] => Ok(time.clone()),
-        [Val::Int(seconds)] => match jiff::Timestamp::from_second(*seconds) {
-            Ok(time) => Ok(Val::Timestamp(time)),
-            Err(_) => fault("timestamp overflow"),
-        },
-        [Val::String(text)] => match time::timestamp(text) {
-            Some(time) => Ok(Val::Timestamp(time)),
-            None => fault("type conversion error from 'string' to 'google.protobuf.Timestamp'"),
-        },
-        [other] => mismatch(other, "google.protobuf.Timestamp"),
-        _ => no_overload(),
-    }),
-    global("duration", 1, one, |a, _| match a {
-        [duration @ Val::Duration(_)] => Ok(duration.clone()),
-        [Val::Int(nanoseconds)] => Ok(Val::Duration(*nanoseconds)),
-        [Val::String(text)] => match time::duration(text) {
-            Some(nanoseconds) => Ok(Val::Duration(nanoseconds)),
-            None => fault("type conversion error from 'string' to 'google.protobuf.Duration'"),
-        },
-        [other] => mismatch(other, "google.protobuf.Duration"),
-        _ => no_overload(),
-    }),
-    global("optional.of", 1, one, |a, _| match a {
-        [value] => Ok(Val::some(value.clone())),
-        _ => no_overload(),
-    }),
+    global("int", 1, one, |a, _| unary(a, int)),
+    global("uint", 1, one, |a, _| unary(a, uint)),
+    global("double", 1, one, |a, _| unary(a, double)),
+    global("string", 1, string_cost, |a, _| unary(a, string)),
+    global("bytes", 1, bytes_cost, |a, _| unary(a, bytes)),
+    global("bool", 1, one, |a, _| unary(a, bool)),
+    global("dyn", 1, one, |a, _| unary(a, Val::clone)),
+    global("type", 1, one, |a, _| unary(a, |value: &Val<'_>| Val::Type(value.type_name()))),
+    global("timestamp", 1, one, |a, _| unary(a, timestamp)),
+    global("duration", 1, one, |a, _| unary(a, duration)),
+    global("optional.of", 1, one, |a, _| unary(a, |value: &Val<'_>| Val::some(value.clone()))),
     global("optional.none", 0, one, |_, _| Ok(Val::Optional(None))),
     global("optional.ofNonZeroValue", 1, one, |a, _| match a {
-        [value] if is_zero(value) => Ok(Val::Optional(None)),
-        [value] => Ok(Val::some(value.clone())),
-        _ => no_overload(),
+        [value] if !is_zero(value) => Ok(Val::some(value.clone())),
+        _ => Ok(Val::Optional(None)),
     }),
     member("hasValue", 1, one, |a, _| match a {
         [Val::Optional(value)] => Ok(Val::Bool(value.is_some())),
@@ -74,8 +32,8 @@ pub(super) const ALL: &[Function] = &[
         [Val::Optional(None)] => fault("optional.none() dereference"),
         _ => no_overload(),
     }),
-    global("optional.unwrap", 1, one, |a, call| unwrap(a, call.meter)),
-    member("unwrapOpt", 1, one, |a, call| unwrap(a, call.meter)),
+    global("optional.unwrap", 1, one, |a, call| unary(a, |list| unwrap(list, call.meter))),
+    member("unwrapOpt", 1, one, |a, call| unary(a, |list| unwrap(list, call.meter))),
 ];
 
 /// The cost of a conversion between strings and bytes. One to the same type has a fixed cost.
@@ -87,18 +45,17 @@ fn bytes_cost(arguments: &[Val<'_>]) -> u64 {
     if matches!(arguments, [Val::String(_)]) { first(arguments) } else { 1 }
 }
 
-fn mismatch<'a>(value: &Val<'_>, to: &str) -> Outcome<'a> {
+/// A value that has no conversion to a type.
+fn mismatch<T>(value: &Val<'_>, to: &str) -> Result<T, Fault> {
     fault(format!("type conversion error from '{}' to '{to}'", value.type_name()))
 }
 
 /// The values of a list of optional values.
-fn unwrap<'a>(arguments: &[Val<'a>], meter: &mut Meter) -> Outcome<'a> {
-    let [Val::List(list)] = arguments else { return no_overload() };
+fn unwrap<'a>(list: &ListVal<'a>, meter: &mut Meter) -> Outcome<'a> {
     let mut out = Vec::new();
     for item in list.items(meter)? {
         match item {
-            Val::Optional(None) => {}
-            Val::Optional(Some(value)) => out.push((*value).clone()),
+            Val::Optional(value) => out.extend(value.map(|value| (*value).clone())),
             _ => return no_overload(),
         }
     }
@@ -123,80 +80,111 @@ fn is_zero(value: &Val<'_>) -> bool {
 const INT_END: f64 = 9_223_372_036_854_775_808.0;
 const UINT_END: f64 = 18_446_744_073_709_551_616.0;
 
-fn int<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
-    match arguments {
-        [number @ Val::Int(_)] => Ok(number.clone()),
-        [Val::Uint(number)] => match i64::try_from(*number) {
-            Ok(number) => Ok(Val::Int(number)),
-            Err(_) => fault("integer overflow"),
-        },
+fn int<'a>(value: &Val<'a>) -> Outcome<'a> {
+    let found = match value {
+        Val::Int(number) => Some(*number),
+        Val::Uint(number) => i64::try_from(*number).ok(),
         #[expect(clippy::cast_possible_truncation, reason = "the number is in range")]
-        [Val::Double(number)] if number.abs() < INT_END => Ok(Val::Int(*number as i64)),
-        [Val::Double(_)] => fault("integer overflow"),
-        [Val::String(text)] => match text.parse() {
-            Ok(number) => Ok(Val::Int(number)),
-            Err(_) => fault("type conversion error from 'string' to 'int'"),
+        Val::Double(number) => (number.abs() < INT_END).then_some(*number as i64),
+        Val::Timestamp(time) => Some(time.as_second()),
+        Val::Duration(nanoseconds) => Some(*nanoseconds),
+        Val::String(text) => match text.parse() {
+            Ok(number) => Some(number),
+            Err(_) => return mismatch(value, "int"),
         },
-        [Val::Timestamp(time)] => Ok(Val::Int(time.as_second())),
-        [Val::Duration(nanoseconds)] => Ok(Val::Int(*nanoseconds)),
-        [other] => mismatch(other, "int"),
-        _ => no_overload(),
-    }
+        _ => return mismatch(value, "int"),
+    };
+    found.map_or_else(|| fault("integer overflow"), |number| Ok(Val::Int(number)))
 }
 
-fn uint<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
-    match arguments {
-        [number @ Val::Uint(_)] => Ok(number.clone()),
-        [Val::Int(number)] => match u64::try_from(*number) {
-            Ok(number) => Ok(Val::Uint(number)),
-            Err(_) => fault("unsigned integer overflow"),
-        },
+fn uint<'a>(value: &Val<'a>) -> Outcome<'a> {
+    let found = match value {
+        Val::Uint(number) => Some(*number),
+        Val::Int(number) => u64::try_from(*number).ok(),
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the number is in range")]
-        [Val::Double(number)] if (0.0..UINT_END).contains(number) => Ok(Val::Uint(*number as u64)),
-        [Val::Double(_)] => fault("unsigned integer overflow"),
-        [Val::String(text)] if !text.starts_with('+') => match text.parse() {
-            Ok(number) => Ok(Val::Uint(number)),
-            Err(_) => fault("type conversion error from 'string' to 'uint'"),
+        Val::Double(number) => (0.0..UINT_END).contains(number).then_some(*number as u64),
+        Val::String(text) => match text.parse() {
+            Ok(number) if !text.starts_with('+') => Some(number),
+            _ => return mismatch(value, "uint"),
         },
-        [other] => mismatch(other, "uint"),
-        _ => no_overload(),
+        _ => return mismatch(value, "uint"),
+    };
+    found.map_or_else(|| fault("unsigned integer overflow"), |number| Ok(Val::Uint(number)))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "the conversion rounds")]
+fn double<'a>(value: &Val<'a>) -> Outcome<'a> {
+    Ok(Val::Double(match value {
+        Val::Double(number) => *number,
+        Val::Int(number) => *number as f64,
+        Val::Uint(number) => *number as f64,
+        Val::String(text) => match text.parse::<f64>() {
+            Ok(number) if number.is_finite() || !text.contains(|c: char| c.is_ascii_digit()) => number,
+            _ => return mismatch(value, "double"),
+        },
+        _ => return mismatch(value, "double"),
+    }))
+}
+
+fn bool(value: &Val<'_>) -> Result<bool, Fault> {
+    match value {
+        Val::Bool(flag) => Ok(*flag),
+        Val::String(text) => match text.as_str() {
+            "1" | "t" | "T" | "TRUE" | "true" | "True" => Ok(true),
+            "0" | "f" | "F" | "FALSE" | "false" | "False" => Ok(false),
+            _ => mismatch(value, "bool"),
+        },
+        _ => mismatch(value, "bool"),
     }
 }
 
-fn double<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
-    match arguments {
-        [number @ Val::Double(_)] => Ok(number.clone()),
-        #[expect(clippy::cast_precision_loss, reason = "the conversion rounds")]
-        [Val::Int(number)] => Ok(Val::Double(*number as f64)),
-        #[expect(clippy::cast_precision_loss, reason = "the conversion rounds")]
-        [Val::Uint(number)] => Ok(Val::Double(*number as f64)),
-        [Val::String(text)] => match text.parse::<f64>() {
-            Ok(number) if number.is_finite() || !text.contains(|c: char| c.is_ascii_digit()) => {
-                Ok(Val::Double(number))
-            }
-            _ => fault("type conversion error from 'string' to 'double'"),
-        },
-        [other] => mismatch(other, "double"),
-        _ => no_overload(),
+fn bytes<'a>(value: &Val<'a>) -> Outcome<'a> {
+    match value {
+        Val::Bytes(_) => Ok(value.clone()),
+        Val::String(text) => Ok(Val::Bytes(text.as_bytes().into())),
+        _ => mismatch(value, "bytes"),
     }
 }
 
-fn string<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
-    match arguments {
-        [text @ Val::String(_)] => Ok(text.clone()),
-        [Val::Bool(flag)] => Ok(Val::text(flag.to_string())),
-        [Val::Int(number)] => Ok(Val::text(number.to_string())),
-        [Val::Uint(number)] => Ok(Val::text(number.to_string())),
-        [Val::Double(number)] => Ok(Val::text(shown_float(*number))),
-        [Val::Bytes(bytes)] => match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(Val::text(text)),
-            Err(_) => fault("invalid UTF-8 in bytes, cannot convert to string"),
-        },
-        [Val::Timestamp(time)] => Ok(Val::text(time.to_string())),
-        [Val::Duration(nanoseconds)] => Ok(Val::text(time::seconds(*nanoseconds))),
-        [Val::Ip(address)] => Ok(Val::text(address.to_string())),
-        [Val::Cidr(address, bits)] => Ok(Val::text(format!("{address}/{bits}"))),
-        [other] => mismatch(other, "string"),
-        _ => no_overload(),
+fn timestamp<'a>(value: &Val<'a>) -> Outcome<'a> {
+    const TYPE: &str = "google.protobuf.Timestamp";
+    match value {
+        Val::Timestamp(_) => Ok(value.clone()),
+        Val::Int(seconds) => {
+            let time = jiff::Timestamp::from_second(*seconds);
+            time.map(Val::Timestamp).or_else(|_| fault("timestamp overflow"))
+        }
+        Val::String(text) => {
+            time::timestamp(text).map_or_else(|| mismatch(value, TYPE), |time| Ok(Val::Timestamp(time)))
+        }
+        _ => mismatch(value, TYPE),
     }
+}
+
+fn duration<'a>(value: &Val<'a>) -> Outcome<'a> {
+    const TYPE: &str = "google.protobuf.Duration";
+    match value {
+        Val::Duration(_) => Ok(value.clone()),
+        Val::Int(nanoseconds) => Ok(Val::Duration(*nanoseconds)),
+        Val::String(text) => {
+            time::duration(text).map_or_else(|| mismatch(value, TYPE), |length| Ok(Val::Duration(length)))
+        }
+        _ => mismatch(value, TYPE),
+    }
+}
+
+fn string<'a>(value: &Val<'a>) -> Outcome<'a> {
+    Ok(Val::text(match value {
+        Val::String(_) => return Ok(value.clone()),
+        Val::Bool(_) | Val::Int(_) | Val::Uint(_) | Val::Double(_) | Val::Timestamp(_) | Val::Duration(_) => {
+            shown(value)
+        }
+        Val::Bytes(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => text.to_owned(),
+            Err(_) => return fault("invalid UTF-8 in bytes, cannot convert to string"),
+        },
+        Val::Ip(address) => address.to_string(),
+        Val::Cidr(address, bits) => format!("{address}/{bits}"),
+        _ => return mismatch(value, "string"),
+    }))
 }

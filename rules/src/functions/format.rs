@@ -3,6 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fieldmanager_structural::internal::{NameSyntax, label_value, qualified_name};
+use fieldmanager_structural::validation::is_uuid;
 
 use super::function::{Function, global, member, one, size, traversal};
 use crate::value::{Outcome, Val, no_overload};
@@ -82,7 +83,7 @@ fn validate<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
                 vec![format!("parse {}: {why}", fieldmanager_value::internal::go_format::quote(text))]
             }
         },
-        "uuid" => unless(is_uuid(text), "does not match the UUID format"),
+        "uuid" => unless(is_uuid(text, None), "does not match the UUID format"),
         "byte" => unless(!text.is_empty() && STANDARD.decode(text.as_bytes()).is_ok(), "invalid base64"),
         "date" => unless(time::date(text).is_ok(), "invalid date"),
         _ => unless(!text.is_empty() && time::date_time(text).is_ok(), "invalid datetime"),
@@ -91,21 +92,4 @@ fn validate<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
         return Ok(Val::Optional(None));
     }
     Ok(Val::some(Val::list(faults.into_iter().map(Val::text).collect())))
-}
-
-/// 32 hexadecimal digits; each dash is optional at its position.
-fn is_uuid(text: &str) -> bool {
-    let mut digits = 0;
-    let mut was_dash = false;
-    for byte in text.bytes() {
-        match byte {
-            b'-' if matches!(digits, 8 | 12 | 16 | 20) && !was_dash => was_dash = true,
-            byte if byte.is_ascii_hexdigit() => {
-                digits += 1;
-                was_dash = false;
-            }
-            _ => return false,
-        }
-    }
-    digits == 32
 }

@@ -1,10 +1,16 @@
 //! The description of a function, and the costs of calls.
 
+use std::net::IpAddr;
+
 use cel::common::ast::operators::IN;
+use fieldmanager_structural::internal::Quantity;
 use fieldmanager_structural::validation::Pattern;
+use fieldmanager_value::Str;
+use semver::Version;
 
 use crate::meter::Meter;
-use crate::value::{Fault, Outcome, Val};
+use crate::url::Url;
+use crate::value::{Fault, ListVal, Outcome, Val, no_overload};
 
 /// A function with a number of arguments.
 #[derive(Debug)]
@@ -101,6 +107,77 @@ pub(super) const fn member(
 /// A function that is called on a value which it visits as a tree.
 pub(super) const fn over_tree(name: &'static str, arguments: usize, run: Run) -> Function {
     Function { name, is_member: true, arguments, has_regex: false, cost: Cost::Tree, run }
+}
+
+/// A type of Rust for the values of a type of CEL.
+pub(super) trait Argument<'v, 'a>: Sized {
+    fn of(value: &'v Val<'a>) -> Option<Self>;
+}
+
+macro_rules! argument {
+    ($type:ty, $pattern:pat => $value:expr) => {
+        impl<'v, 'a> Argument<'v, 'a> for $type {
+            fn of(value: &'v Val<'a>) -> Option<Self> {
+                if let $pattern = value { Some($value) } else { None }
+            }
+        }
+    };
+}
+
+argument!(bool, Val::Bool(flag) => *flag);
+argument!(i64, Val::Int(number) => *number);
+argument!(&'v str, Val::String(text) => text);
+argument!(&'v Str, Val::String(text) => text);
+argument!(&'v ListVal<'a>, Val::List(list) => list);
+argument!(IpAddr, Val::Ip(address) => *address);
+argument!((IpAddr, u8), Val::Cidr(address, bits) => (*address, *bits));
+argument!(Quantity, Val::Quantity(quantity) => *quantity);
+argument!(&'v Url, Val::Url(url) => url);
+argument!(&'v Version, Val::Semver(version) => version);
+
+impl<'v, 'a> Argument<'v, 'a> for &'v Val<'a> {
+    fn of(value: &'v Val<'a>) -> Option<Self> {
+        Some(value)
+    }
+}
+
+/// A result of a function.
+pub(super) trait Returned<'a> {
+    fn outcome(self) -> Outcome<'a>;
+}
+
+impl<'a, T: Into<Val<'a>>> Returned<'a> for T {
+    fn outcome(self) -> Outcome<'a> {
+        Ok(self.into())
+    }
+}
+
+impl<'a, T: Into<Val<'a>>> Returned<'a> for Result<T, Fault> {
+    fn outcome(self) -> Outcome<'a> {
+        self.map(T::into)
+    }
+}
+
+/// Calls a function of one argument.
+pub(super) fn unary<'v, 'a, A: Argument<'v, 'a>, R: Returned<'a>>(
+    arguments: &'v [Val<'a>],
+    run: impl FnOnce(A) -> R,
+) -> Outcome<'a> {
+    match arguments {
+        [a] => A::of(a).map_or_else(no_overload, |a| run(a).outcome()),
+        _ => no_overload(),
+    }
+}
+
+/// Calls a function of two arguments.
+pub(super) fn binary<'v, 'a, A: Argument<'v, 'a>, B: Argument<'v, 'a>, R: Returned<'a>>(
+    arguments: &'v [Val<'a>],
+    run: impl FnOnce(A, B) -> R,
+) -> Outcome<'a> {
+    match arguments {
+        [a, b] => A::of(a).zip(B::of(b)).map_or_else(no_overload, |(a, b)| run(a, b).outcome()),
+        _ => no_overload(),
+    }
 }
 
 /// A fixed cost.

@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 
-use super::function::{Call, Function, comparing_cost, global, list_of, member, one, over_tree, size};
+use super::function::{
+    Function, binary, comparing_cost, global, list_of, member, one, over_tree, size, unary,
+};
 use super::{operators, text};
-use crate::display::shown;
 use crate::equality::{equals, is_equal};
 use crate::meter::Meter;
 use crate::value::{Fault, ListVal, Outcome, Val, fault, no_overload};
@@ -13,109 +14,42 @@ use crate::value::{Fault, ListVal, Outcome, Val, fault, no_overload};
 const LARGEST_RANGE: i64 = 1_000_001;
 
 pub(super) const ALL: &[Function] = &[
-    over_tree("isSorted", 1, |a, _| {
-        let mut previous: Option<Val<'_>> = None;
-        for item in list(a)?.iter() {
-            let item = item?;
-            if let Some(previous) = &previous {
-                match previous.compare(&item) {
-                    Some(Ordering::Greater) => return Ok(Val::Bool(false)),
-                    Some(_) => {}
-                    None => return no_overload(),
-                }
-            }
-            previous = Some(item);
-        }
-        Ok(Val::Bool(true))
-    }),
-    over_tree("sum", 1, |a, call| {
-        let mut items = list(a)?.iter();
-        let mut sum = items.next().unwrap_or(Ok(Val::Int(0)))?;
-        for item in items {
-            sum = operators::add(&[sum, item?], call.meter)?;
-        }
-        Ok(sum)
-    }),
-    over_tree("max", 1, |a, _| extreme(a, Ordering::Less, "max")),
-    over_tree("min", 1, |a, _| extreme(a, Ordering::Greater, "min")),
-    over_tree("indexOf", 2, |a, call| index_of(a, false, call)),
-    over_tree("lastIndexOf", 2, |a, call| index_of(a, true, call)),
+    over_tree("isSorted", 1, |a, _| unary(a, is_sorted)),
+    over_tree("sum", 1, |a, call| unary(a, |list| sum(list, call.meter))),
+    over_tree("max", 1, |a, _| unary(a, |list| extreme(list, Ordering::Less, "max"))),
+    over_tree("min", 1, |a, _| unary(a, |list| extreme(list, Ordering::Greater, "min"))),
+    over_tree("indexOf", 2, |a, call| index_of(a, false, call.meter)),
+    over_tree("lastIndexOf", 2, |a, call| index_of(a, true, call.meter)),
     over_tree("indexOf", 3, |a, _| text::index_of(a, false)),
     over_tree("lastIndexOf", 3, |a, _| text::index_of(a, true)),
     member("slice", 3, slice_cost, |a, call| match a {
         [Val::List(list), Val::Int(start), Val::Int(end)] => slice(list, *start, *end, call.meter),
         _ => no_overload(),
     }),
-    member("flatten", 1, |a| list_of(size(a, 0)), |a, call| flatten(list(a)?, 1, call.meter)),
-    member("flatten", 2, flatten_cost, |a, call| match a {
-        [Val::List(_), Val::Int(..0)] => fault("level must be non-negative"),
-        [Val::List(list), Val::Int(depth)] => flatten(list, *depth, call.meter),
-        _ => no_overload(),
+    member("flatten", 1, |a| list_of(size(a, 0)), |a, call| unary(a, |list| flatten(list, 1, call.meter))),
+    member("flatten", 2, flatten_cost, |a, call| {
+        binary(a, |list, depth| match depth {
+            ..0 => fault("level must be non-negative"),
+            depth => flatten(list, depth, call.meter),
+        })
     }),
-    member("distinct", 1, compared, |a, call| {
-        let mut out: Vec<Val<'_>> = Vec::new();
-        for item in list(a)?.items(call.meter)? {
-            if !is_in(&item, &out, call.meter)? {
-                out.push(item);
-            }
-        }
-        Ok(Val::list(out))
-    }),
+    member("distinct", 1, compared, |a, call| unary(a, |list| distinct(list, call.meter))),
     member("sort", 1, compared, |a, call| {
-        let mut out = list(a)?.items(call.meter)?;
-        call.meter.sort(&out)?;
-        let mut is_comparable = true;
-        out.sort_by(|a, b| {
-            a.compare(b).unwrap_or_else(|| {
-                is_comparable = false;
-                Ordering::Equal
-            })
-        });
-        if is_comparable { Ok(Val::list(out)) } else { no_overload() }
+        unary(a, |list: &ListVal<'_>| {
+            let items = list.items(call.meter)?;
+            sorted(items.iter().cloned().zip(items.iter().cloned()).collect(), call.meter)
+        })
     }),
-    member("first", 1, one, |a, _| optional(list(a)?.get(0))),
+    member("first", 1, one, |a, _| unary(a, |list: &ListVal<'_>| optional(list.get(0)))),
     member("last", 1, one, |a, _| {
-        let list = list(a)?;
-        optional(list.len().checked_sub(1).and_then(|at| list.get(at)))
+        unary(a, |list: &ListVal<'_>| optional(list.len().checked_sub(1).and_then(|at| list.get(at))))
     }),
-    global("lists.range", 1, range_cost, |a, call| match a {
-        [end @ Val::Int(..0)] => fault(format!("lists.range: size must be non-negative, got {}", shown(end))),
-        [end @ Val::Int(LARGEST_RANGE..)] => {
-            fault(format!("lists.range: size {} exceeds maximum allowed ({})", shown(end), LARGEST_RANGE - 1))
-        }
-        [Val::Int(end)] => {
-            call.meter.make_items(usize::try_from(*end).unwrap_or(usize::MAX))?;
-            Ok(Val::list((0..*end).map(Val::Int).collect()))
-        }
-        _ => no_overload(),
-    }),
-    global("sets.contains", 2, product, |a, call| {
-        let (a, b) = two(a, call)?;
-        for item in &b {
-            if !is_in(item, &a, call.meter)? {
-                return Ok(Val::Bool(false));
-            }
-        }
-        Ok(Val::Bool(true))
-    }),
+    global("lists.range", 1, range_cost, |a, call| unary(a, |end| range(end, call.meter))),
+    global("sets.contains", 2, product, |a, call| binary(a, |a, b| contains(a, b, call.meter))),
     global("sets.equivalent", 2, product_twice, |a, call| {
-        let (a, b) = two(a, call)?;
-        for (item, other) in a.iter().map(|item| (item, &b)).chain(b.iter().map(|item| (item, &a))) {
-            if !is_in(item, other, call.meter)? {
-                return Ok(Val::Bool(false));
-            }
-        }
-        Ok(Val::Bool(true))
+        binary(a, |a, b| Ok(contains(a, b, call.meter)? && contains(b, a, call.meter)?))
     }),
-    global("sets.intersects", 2, product, |a, call| {
-        let (a, b) = two(a, call)?;
-        for item in &a {
-            if is_in(item, &b, call.meter)? {
-                return Ok(Val::Bool(true));
-            }
-        }
-        Ok(Val::Bool(false))
-    }),
+    global("sets.intersects", 2, product, |a, call| binary(a, |a, b| intersects(a, b, call.meter))),
 ];
 
 fn product(arguments: &[Val<'_>]) -> u64 {
@@ -165,20 +99,6 @@ fn flatten_cost(arguments: &[Val<'_>]) -> u64 {
     list_of(size(arguments, 0).saturating_mul(depth))
 }
 
-fn list<'v, 'a>(arguments: &'v [Val<'a>]) -> Result<&'v ListVal<'a>, Fault> {
-    match arguments {
-        [Val::List(list), ..] => Ok(list),
-        _ => no_overload(),
-    }
-}
-
-fn two<'a>(arguments: &[Val<'a>], call: &mut Call<'_>) -> Result<(Vec<Val<'a>>, Vec<Val<'a>>), Fault> {
-    match arguments {
-        [Val::List(a), Val::List(b)] => Ok((a.items(call.meter)?, b.items(call.meter)?)),
-        _ => no_overload(),
-    }
-}
-
 fn is_in<'a>(item: &Val<'a>, list: &[Val<'a>], meter: &mut Meter) -> Result<bool, Fault> {
     for other in list {
         if is_equal(item, other, meter)? {
@@ -192,29 +112,43 @@ fn optional<'a>(item: Option<Outcome<'a>>) -> Outcome<'a> {
     Ok(item.transpose()?.map_or(Val::Optional(None), Val::some))
 }
 
-fn extreme<'a>(arguments: &[Val<'a>], replaces: Ordering, name: &str) -> Outcome<'a> {
-    let mut best: Option<Val<'a>> = None;
-    for item in list(arguments)?.iter() {
+fn is_sorted(list: &ListVal<'_>) -> Result<bool, Fault> {
+    let mut previous: Option<Val<'_>> = None;
+    for item in list.iter() {
         let item = item?;
-        let is_better = match &best {
-            None => true,
-            Some(best) => match best.compare(&item) {
-                Some(order) => order == replaces,
-                None => return no_overload(),
-            },
-        };
-        if is_better {
-            best = Some(item);
+        match previous.as_ref().map(|previous| previous.compare(&item)) {
+            Some(Some(Ordering::Greater)) => return Ok(false),
+            Some(None) => return no_overload(),
+            _ => previous = Some(item),
+        }
+    }
+    Ok(true)
+}
+
+fn sum<'a>(list: &ListVal<'a>, meter: &mut Meter) -> Outcome<'a> {
+    let mut items = list.iter();
+    let first = items.next().unwrap_or(Ok(Val::Int(0)))?;
+    items.try_fold(first, |sum, item| operators::add(&[sum, item?], meter))
+}
+
+fn extreme<'a>(list: &ListVal<'a>, replaces: Ordering, name: &str) -> Outcome<'a> {
+    let mut best: Option<Val<'a>> = None;
+    for item in list.iter() {
+        let item = item?;
+        match best.as_ref().map(|best| best.compare(&item)) {
+            Some(None) => return no_overload(),
+            Some(Some(order)) if order != replaces => {}
+            _ => best = Some(item),
         }
     }
     best.map_or_else(|| fault(format!("{name} called on empty list")), Ok)
 }
 
-fn index_of<'a>(arguments: &[Val<'a>], is_last: bool, call: &mut Call<'_>) -> Outcome<'a> {
+fn index_of<'a>(arguments: &[Val<'a>], is_last: bool, meter: &mut Meter) -> Outcome<'a> {
     let [Val::List(list), item] = arguments else { return text::index_of(arguments, is_last) };
     let mut found = -1;
     for (at, other) in list.iter().enumerate() {
-        if equals(&other?, item, call.meter)? {
+        if equals(&other?, item, meter)? {
             found = i64::try_from(at).unwrap_or(i64::MAX);
             if !is_last {
                 break;
@@ -222,6 +156,66 @@ fn index_of<'a>(arguments: &[Val<'a>], is_last: bool, call: &mut Call<'_>) -> Ou
         }
     }
     Ok(Val::Int(found))
+}
+
+fn distinct<'a>(list: &ListVal<'a>, meter: &mut Meter) -> Outcome<'a> {
+    let mut out: Vec<Val<'a>> = Vec::new();
+    for item in list.items(meter)? {
+        if !is_in(&item, &out, meter)? {
+            out.push(item);
+        }
+    }
+    Ok(Val::list(out))
+}
+
+/// Items in the order of their keys, which come first.
+pub(crate) fn sorted<'a>(mut keyed: Vec<(Val<'a>, Val<'a>)>, meter: &mut Meter) -> Outcome<'a> {
+    meter.sort(keyed.iter().map(|(key, _)| key))?;
+    let mut is_comparable = true;
+    keyed.sort_by(|(a, _), (b, _)| {
+        a.compare(b).unwrap_or_else(|| {
+            is_comparable = false;
+            Ordering::Equal
+        })
+    });
+    if !is_comparable {
+        return no_overload();
+    }
+    Ok(Val::list(keyed.into_iter().map(|(_, item)| item).collect()))
+}
+
+fn range<'a>(end: i64, meter: &mut Meter) -> Outcome<'a> {
+    match end {
+        ..0 => fault(format!("lists.range: size must be non-negative, got {end}")),
+        LARGEST_RANGE.. => {
+            fault(format!("lists.range: size {end} exceeds maximum allowed ({})", LARGEST_RANGE - 1))
+        }
+        _ => {
+            meter.make_items(usize::try_from(end).unwrap_or(usize::MAX))?;
+            Ok(Val::list((0..end).map(Val::Int).collect()))
+        }
+    }
+}
+
+/// Whether all items of the second list are in the first one.
+fn contains<'a>(a: &ListVal<'a>, b: &ListVal<'a>, meter: &mut Meter) -> Result<bool, Fault> {
+    let a = a.items(meter)?;
+    for item in b.items(meter)? {
+        if !is_in(&item, &a, meter)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn intersects<'a>(a: &ListVal<'a>, b: &ListVal<'a>, meter: &mut Meter) -> Result<bool, Fault> {
+    let b = b.items(meter)?;
+    for item in a.items(meter)? {
+        if is_in(&item, &b, meter)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn slice<'a>(list: &ListVal<'a>, start: i64, end: i64, meter: &mut Meter) -> Outcome<'a> {

@@ -17,6 +17,7 @@ mod version;
 use crate::value::{Fault, Val};
 
 pub(crate) use function::{Call, Function, NO_LIST, sorting_cost, traversal};
+pub(crate) use lists::sorted;
 
 fn find(name: &str, arguments: usize, is_member: bool) -> Option<&'static Function> {
     let all: [&'static [Function]; 11] = [

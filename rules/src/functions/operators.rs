@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use cel::common::ast::operators::{
-    ADD, DIVIDE, GREATER, GREATER_EQUALS, LESS, LESS_EQUALS, LOGICAL_NOT, MODULO, MULTIPLY, NEGATE, SUBSTRACT,
+    ADD, DIVIDE, GREATER, GREATER_EQUALS, IN, LESS, LESS_EQUALS, LOGICAL_NOT, MODULO, MULTIPLY, NEGATE,
+    SUBSTRACT,
 };
 
-use cel::common::ast::operators::IN;
-
-use super::function::{Call, Function, global, member, one, over_tree, size, traversal};
+use super::function::{Function, binary, global, member, one, over_tree, size, traversal, unary};
 use crate::equality::{equals, is_equal, keys_of};
 use crate::meter::Meter;
 use crate::value::{Fault, Key, ListVal, Outcome, Val, compare_numbers, fault, no_overload};
@@ -22,10 +21,7 @@ pub(super) const ALL: &[Function] = &[
     global(DIVIDE, 2, one, |a, _| divide(a)),
     global(MODULO, 2, one, |a, _| modulo(a)),
     global(NEGATE, 1, one, |a, _| negate(a)),
-    global(LOGICAL_NOT, 1, one, |a, _| match a {
-        [Val::Bool(flag)] => Ok(Val::Bool(!flag)),
-        _ => no_overload(),
-    }),
+    global(LOGICAL_NOT, 1, one, |a, _| unary(a, |flag: bool| !flag)),
     global(LESS, 2, shorter, |a, _| ordered(a, Ordering::is_lt)),
     global(LESS_EQUALS, 2, shorter, |a, _| ordered(a, Ordering::is_le)),
     global(GREATER, 2, shorter, |a, _| ordered(a, Ordering::is_gt)),
@@ -33,7 +29,7 @@ pub(super) const ALL: &[Function] = &[
     global(IN, 2, in_cost, |a, call| contains(a, call.meter)),
     global("size", 1, one, |a, _| length(a)),
     member("size", 1, one, |a, _| length(a)),
-    over_tree("includes", 2, includes),
+    over_tree("includes", 2, |a, call| binary(a, |target, item| includes(target, item, call.meter))),
 ];
 
 /// Whether the type of a value has an operator, for some type of the other side.
@@ -81,16 +77,21 @@ fn in_cost(arguments: &[Val<'_>]) -> u64 {
     }
 }
 
+/// The overflow of a type.
+fn overflow<T>(name: &str) -> Result<T, Fault> {
+    fault(format!("{name} overflow"))
+}
+
 fn int<'a>(result: Option<i64>) -> Outcome<'a> {
-    result.map(Val::Int).ok_or_else(|| Fault::Error("integer overflow".to_owned()))
+    result.map_or_else(|| overflow("integer"), |number| Ok(Val::Int(number)))
 }
 
 fn uint<'a>(result: Option<u64>) -> Outcome<'a> {
-    result.map(Val::Uint).ok_or_else(|| Fault::Error("unsigned integer overflow".to_owned()))
+    result.map_or_else(|| overflow("unsigned integer"), |number| Ok(Val::Uint(number)))
 }
 
 fn duration<'a>(result: Option<i64>) -> Outcome<'a> {
-    result.map(Val::Duration).ok_or_else(|| Fault::Error("duration overflow".to_owned()))
+    result.map_or_else(|| overflow("duration"), |length| Ok(Val::Duration(length)))
 }
 
 fn moved<'a>(time: jiff::Timestamp, nanoseconds: i64) -> Outcome<'a> {
@@ -233,17 +234,14 @@ fn contains<'a>(arguments: &[Val<'a>], meter: &mut Meter) -> Outcome<'a> {
     }
 }
 
-fn includes<'a>(arguments: &[Val<'a>], call: &mut Call<'_>) -> Outcome<'a> {
-    let [target, item] = arguments else { return no_overload() };
-    let Val::List(list) = target else {
-        return Ok(Val::Bool(equals(target, item, call.meter)?));
-    };
+fn includes<'a>(target: &Val<'a>, item: &Val<'a>, meter: &mut Meter) -> Result<bool, Fault> {
+    let Val::List(list) = target else { return equals(target, item, meter) };
     for other in list.iter() {
-        if equals(&other?, item, call.meter)? {
-            return Ok(Val::Bool(true));
+        if equals(&other?, item, meter)? {
+            return Ok(true);
         }
     }
-    Ok(Val::Bool(false))
+    Ok(false)
 }
 
 fn length<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {

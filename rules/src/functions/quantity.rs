@@ -2,78 +2,69 @@
 
 use std::cmp::Ordering;
 
-use super::function::{Function, first, global, member, one};
-use crate::quantity::{BILLION, Quantity, parse};
+use fieldmanager_structural::internal::Quantity;
+
+use super::function::{Function, binary, first, global, member, one, unary};
 use crate::value::{Fault, Outcome, Val, fault, no_overload};
 
+const BILLION: i128 = 1_000_000_000;
+
 pub(super) const ALL: &[Function] = &[
-    global("quantity", 1, first, |a, _| match a {
-        [Val::String(text)] => match parse(text) {
-            Ok(quantity) => Ok(Val::Quantity(quantity)),
-            Err(message) => fault(message),
-        },
-        _ => no_overload(),
-    }),
-    global("isQuantity", 1, first, |a, _| match a {
-        [Val::String(text)] => Ok(Val::Bool(parse(text).is_ok())),
-        _ => no_overload(),
-    }),
-    global("sign", 1, one, |a, _| match a {
-        [Val::Quantity(quantity)] => Ok(Val::Int(i64::try_from(quantity.value.signum()).unwrap_or(0))),
-        _ => no_overload(),
-    }),
-    member("sign", 1, one, |a, _| match a {
-        [Val::Quantity(quantity)] => Ok(Val::Int(i64::try_from(quantity.value.signum()).unwrap_or(0))),
-        _ => no_overload(),
-    }),
-    member("isGreaterThan", 2, one, |a, _| Ok(Val::Bool(compare(a)?.is_gt()))),
-    member("isLessThan", 2, one, |a, _| Ok(Val::Bool(compare(a)?.is_lt()))),
-    member("compareTo", 2, one, |a, _| {
-        Ok(Val::Int(match compare(a)? {
-            Ordering::Less => -1,
-            Ordering::Equal => 0,
-            Ordering::Greater => 1,
-        }))
-    }),
-    member("isInteger", 1, one, |a, _| match a {
-        [Val::Quantity(quantity)] => Ok(Val::Bool(quantity.integer().is_some())),
-        _ => no_overload(),
-    }),
-    member("asInteger", 1, one, |a, _| match a {
-        [Val::Quantity(quantity)] => match quantity.integer() {
-            Some(number) => Ok(Val::Int(number)),
-            None => fault("cannot convert value to integer"),
-        },
-        _ => no_overload(),
+    global("quantity", 1, first, |a, _| unary(a, quantity)),
+    global("isQuantity", 1, first, |a, _| unary(a, |text: &str| Quantity::parse(text).is_ok())),
+    global("sign", 1, one, |a, _| unary(a, sign)),
+    member("sign", 1, one, |a, _| unary(a, sign)),
+    member("isGreaterThan", 2, one, |a, _| binary(a, |a, b| compare(a, b).map(Ordering::is_gt))),
+    member("isLessThan", 2, one, |a, _| binary(a, |a, b| compare(a, b).map(Ordering::is_lt))),
+    member("compareTo", 2, one, |a, _| binary(a, |a, b| compare(a, b).map(|order| order as i64))),
+    member("isInteger", 1, one, |a, _| unary(a, |quantity| integer(quantity).is_some())),
+    member("asInteger", 1, one, |a, _| {
+        unary(a, |quantity| {
+            integer(quantity).map_or_else(|| fault("cannot convert value to integer"), Ok::<i64, Fault>)
+        })
     }),
     #[expect(clippy::cast_precision_loss, reason = "the result is approximate")]
-    member("asApproximateFloat", 1, one, |a, _| match a {
-        [Val::Quantity(Quantity { value, .. })] if value % BILLION == 0 => {
-            Ok(Val::Double((value / BILLION) as f64))
-        }
-        [Val::Quantity(Quantity { value, .. })] => Ok(Val::Double(*value as f64 / BILLION as f64)),
-        _ => no_overload(),
+    member("asApproximateFloat", 1, one, |a, _| {
+        unary(a, |Quantity { nanos, .. }: Quantity| {
+            Val::Double(match nanos % BILLION {
+                0 => (nanos / BILLION) as f64,
+                _ => nanos as f64 / BILLION as f64,
+            })
+        })
     }),
-    member("add", 2, one, |a, _| sum(a, 1)),
-    member("sub", 2, one, |a, _| sum(a, -1)),
+    member("add", 2, one, |a, _| binary(a, |a, b| sum(a, b, 1))),
+    member("sub", 2, one, |a, _| binary(a, |a, b| sum(a, b, -1))),
 ];
 
+fn quantity<'a>(text: &str) -> Outcome<'a> {
+    Quantity::parse(text).map(Val::Quantity).map_err(|error| Fault::Error(error.to_string()))
+}
+
+fn sign(quantity: Quantity) -> i64 {
+    quantity.nanos.cmp(&0) as i64
+}
+
+/// The number as an integer. Kubernetes does not convert what it keeps as a decimal.
+fn integer(quantity: Quantity) -> Option<i64> {
+    let is_whole = !quantity.is_decimal && quantity.nanos % BILLION == 0;
+    if is_whole { i64::try_from(quantity.nanos / BILLION).ok() } else { None }
+}
+
 /// The order of two quantities or two versions, whose functions have the same names.
-fn compare(arguments: &[Val<'_>]) -> Result<Ordering, Fault> {
-    match arguments {
-        [Val::Quantity(a), Val::Quantity(b)] => Ok(a.value.cmp(&b.value)),
-        [Val::Semver(a), Val::Semver(b)] => Ok(a.cmp_precedence(b)),
+fn compare(a: &Val<'_>, b: &Val<'_>) -> Result<Ordering, Fault> {
+    match (a, b) {
+        (Val::Quantity(a), Val::Quantity(b)) => Ok(a.nanos.cmp(&b.nanos)),
+        (Val::Semver(a), Val::Semver(b)) => Ok(a.cmp_precedence(b)),
         _ => no_overload(),
     }
 }
 
-fn sum<'a>(arguments: &[Val<'a>], sign: i128) -> Outcome<'a> {
-    let whole = |number: i64| Quantity { value: i128::from(number) * BILLION, is_decimal: false };
-    let (a, b) = match arguments {
-        [Val::Quantity(a), Val::Quantity(b)] => (*a, *b),
-        [Val::Quantity(a), Val::Int(b)] => (*a, whole(*b)),
+fn sum<'a>(a: Quantity, b: &Val<'a>, sign: i128) -> Outcome<'a> {
+    let b = match b {
+        Val::Quantity(b) => *b,
+        Val::Int(b) => Quantity { nanos: i128::from(*b) * BILLION, is_decimal: false },
         _ => return no_overload(),
     };
-    let value = a.value.saturating_add(b.value.saturating_mul(sign));
-    Ok(Val::Quantity(Quantity { value, is_decimal: a.is_decimal || b.is_decimal }))
+    let nanos = a.nanos.saturating_add(b.nanos.saturating_mul(sign));
+    Ok(Val::Quantity(Quantity { nanos, is_decimal: a.is_decimal || b.is_decimal }))
 }

@@ -1,71 +1,51 @@
 //! Functions of strings.
 
-use fieldmanager_value::Str;
 use fieldmanager_value::internal::go_format::quote;
 
 use super::format_string;
 use super::function::{
-    Function, first, first_twice, global, list_of, member, one, second, size, traversal, traversal_twice,
+    Function, binary, first, first_twice, global, list_of, member, one, second, size, traversal,
+    traversal_twice, unary,
 };
 use crate::meter::Meter;
 use crate::value::{Outcome, Val, fault, no_overload};
 
 pub(super) const ALL: &[Function] = &[
-    member("startsWith", 2, second, |a, _| both(a, |text, part| text.starts_with(part))),
-    member("endsWith", 2, second, |a, _| both(a, |text, part| text.ends_with(part))),
+    member("startsWith", 2, second, |a, _| binary(a, |text: &str, part: &str| text.starts_with(part))),
+    member("endsWith", 2, second, |a, _| binary(a, |text: &str, part: &str| text.ends_with(part))),
     member(
         "contains",
         2,
         |a| traversal(size(a, 0)).saturating_mul(traversal(size(a, 1))),
-        |a, _| both(a, |text, part| text.contains(part)),
+        |a, _| binary(a, |text: &str, part: &str| text.contains(part)),
     ),
-    member("lowerAscii", 1, first, |a, _| mapped(a, str::to_ascii_lowercase)),
-    member("upperAscii", 1, first, |a, _| mapped(a, str::to_ascii_uppercase)),
-    member("trim", 1, first, |a, _| mapped(a, |text| text.trim().to_owned())),
+    member("lowerAscii", 1, first, |a, _| unary(a, str::to_ascii_lowercase)),
+    member("upperAscii", 1, first, |a, _| unary(a, str::to_ascii_uppercase)),
+    member("trim", 1, first, |a, _| unary(a, |text: &str| text.trim().to_owned())),
     member(
         "reverse",
         1,
         |a| list_of(size(a, 0)),
         |a, call| match a {
             [Val::List(list)] => Ok(Val::list(list.items(call.meter)?.into_iter().rev().collect())),
-            _ => mapped(a, |text| text.chars().rev().collect()),
+            _ => unary(a, |text: &str| text.chars().rev().collect::<String>()),
         },
     ),
-    member("charAt", 2, one, |a, _| char_at(a)),
-    member("replace", 3, first_twice, |a, call| match a {
-        [text, old, new] => replace(&[text.clone(), old.clone(), new.clone(), Val::Int(-1)], call.meter),
-        _ => no_overload(),
-    }),
+    member("charAt", 2, one, |a, _| binary(a, char_at)),
+    member("replace", 3, first_twice, |a, call| replace(a, call.meter)),
     member("replace", 4, first_twice, |a, call| replace(a, call.meter)),
-    member("split", 2, first_twice, |a, call| match a {
-        [text, separator] => split(&[text.clone(), separator.clone(), Val::Int(-1)], call.meter),
-        _ => no_overload(),
-    }),
+    member("split", 2, first_twice, |a, call| split(a, call.meter)),
     member("split", 3, first_twice, |a, call| split(a, call.meter)),
     member("join", 1, join_cost, |a, call| join(a, call.meter)),
     member("join", 2, join_cost, |a, call| join(a, call.meter)),
     member("substring", 2, first, |a, _| substring(a)),
     member("substring", 3, first, |a, _| substring(a)),
     member("format", 2, first, |a, call| format_string::format(a, call.meter)),
-    global("strings.quote", 1, first, |a, _| mapped(a, quote)),
+    global("strings.quote", 1, first, |a, _| unary(a, quote)),
     global("jsonpatch.escapeKey", 1, first, |a, _| {
-        mapped(a, |text| text.replace('~', "~0").replace('/', "~1"))
+        unary(a, |text: &str| text.replace('~', "~0").replace('/', "~1"))
     }),
 ];
-
-fn both<'a>(arguments: &[Val<'a>], holds: fn(&str, &str) -> bool) -> Outcome<'a> {
-    match arguments {
-        [Val::String(a), Val::String(b)] => Ok(Val::Bool(holds(a, b))),
-        _ => no_overload(),
-    }
-}
-
-fn mapped<'a>(arguments: &[Val<'a>], change: fn(&str) -> String) -> Outcome<'a> {
-    match arguments {
-        [Val::String(text)] => Ok(Val::text(change(text))),
-        _ => no_overload(),
-    }
-}
 
 fn out_of_range<'a>(at: i64) -> Outcome<'a> {
     fault(format!("index out of range: {at}"))
@@ -77,11 +57,10 @@ fn offset(text: &str, at: i64) -> Option<usize> {
     text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(at)
 }
 
-fn char_at<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
-    let [Val::String(text), Val::Int(at)] = arguments else { return no_overload() };
-    match offset(text, *at).and_then(|offset| text.get(offset..)) {
+fn char_at<'a>(text: &str, at: i64) -> Outcome<'a> {
+    match offset(text, at).and_then(|offset| text.get(offset..)) {
         Some(rest) => Ok(Val::text(rest.chars().next().map(String::from).unwrap_or_default())),
-        None => out_of_range(*at),
+        None => out_of_range(at),
     }
 }
 
@@ -128,44 +107,40 @@ pub(super) fn index_of<'a>(arguments: &[Val<'a>], is_last: bool) -> Outcome<'a> 
 }
 
 fn replace<'a>(arguments: &[Val<'a>], meter: &mut Meter) -> Outcome<'a> {
-    let [Val::String(text), Val::String(old), Val::String(new), Val::Int(limit)] = arguments else {
-        return no_overload();
+    let (text, old, new, limit) = match arguments {
+        [Val::String(text), Val::String(old), Val::String(new)] => (text, old, new, -1),
+        [Val::String(text), Val::String(old), Val::String(new), Val::Int(limit)] => (text, old, new, *limit),
+        _ => return no_overload(),
     };
     let (old, new) = (old.as_str(), new.as_str());
-    let limit = usize::try_from(*limit).unwrap_or(usize::MAX);
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let count = text.matches(old).take(limit).count();
     meter.make(text.len().saturating_add(count.saturating_mul(new.len())))?;
     Ok(Val::text(text.replacen(old, new, limit)))
 }
 
 fn split<'a>(arguments: &[Val<'a>], meter: &mut Meter) -> Outcome<'a> {
-    let [Val::String(text), Val::String(separator), Val::Int(limit)] = arguments else {
-        return no_overload();
+    let (text, separator, limit) = match arguments {
+        [Val::String(text), Val::String(separator)] => (text, separator, -1),
+        [Val::String(text), Val::String(separator), Val::Int(limit)] => (text, separator, *limit),
+        _ => return no_overload(),
     };
-    let limit = usize::try_from(*limit).unwrap_or(usize::MAX);
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     meter.make(text.len())?;
     meter.make_items(text.matches(separator.as_str()).count().saturating_add(1).min(limit))?;
-    let parts: Vec<Str> = if limit == 0 {
-        Vec::new()
-    } else if separator.is_empty() {
-        let mut parts: Vec<Str> = Vec::new();
-        let mut rest = text.as_str();
-        while let Some(c) = rest.chars().next() {
-            if parts.len() + 1 == limit {
-                break;
-            }
-            let (part, after) = rest.split_at_checked(c.len_utf8()).unwrap_or((rest, ""));
-            parts.push(part.into());
-            rest = after;
-        }
-        if !rest.is_empty() {
-            parts.push(rest.into());
-        }
-        parts
-    } else {
-        text.splitn(limit, separator.as_str()).map(Str::from).collect()
-    };
-    Ok(Val::list(parts.into_iter().map(Val::String).collect()))
+    if !separator.is_empty() {
+        return Ok(Val::list(text.splitn(limit, separator.as_str()).map(Val::text).collect()));
+    }
+    // The characters, of which the last part has those beyond the limit.
+    let mut parts = Vec::new();
+    let mut rest = text.as_str();
+    while let Some(c) = rest.chars().next().filter(|_| parts.len() < limit) {
+        let end = if parts.len() + 1 == limit { rest.len() } else { c.len_utf8() };
+        let (part, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        parts.push(Val::text(part));
+        rest = after;
+    }
+    Ok(Val::list(parts))
 }
 
 /// The characters and the bytes of the joined strings; `None` if an item is not a string.

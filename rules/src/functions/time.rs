@@ -3,21 +3,17 @@
 use jiff::Zoned;
 use jiff::tz::{Offset, TimeZone};
 
-use super::function::{Function, Run, member, one};
+use super::function::{Function, member, one};
 use crate::value::{Fault, Outcome, Val, fault, no_overload};
 
 /// A part of a time or a duration.
 type Part = fn(&Zoned) -> i64;
 
-const fn getter(name: &'static str, arguments: usize, run: Run) -> Function {
-    member(name, arguments, one, run)
-}
-
 macro_rules! getters {
     ($($name:literal => $part:expr),* $(,)?) => {
         &[$(
-            getter($name, 1, |a, _| part(a, $part, $name)),
-            getter($name, 2, |a, _| part(a, $part, $name)),
+            member($name, 1, one, |a, _| part(a, $part, $name)),
+            member($name, 2, one, |a, _| part(a, $part, $name)),
         )*]
     };
 }
@@ -36,9 +32,9 @@ pub(super) const ALL: &[Function] = getters! {
 };
 
 fn part<'a>(arguments: &[Val<'a>], part: Part, name: &str) -> Outcome<'a> {
-    match arguments {
-        [Val::Timestamp(time)] => Ok(Val::Int(part(&time.to_zoned(TimeZone::UTC)))),
-        [Val::Timestamp(time), Val::String(zone)] => Ok(Val::Int(part(&time.to_zoned(time_zone(zone)?)))),
+    let (time, zone) = match arguments {
+        [Val::Timestamp(time)] => (time, TimeZone::UTC),
+        [Val::Timestamp(time), Val::String(zone)] => (time, time_zone(zone)?),
         [Val::Duration(nanoseconds)] => {
             let divisor = match name {
                 "getHours" => 3_600_000_000_000,
@@ -47,10 +43,11 @@ fn part<'a>(arguments: &[Val<'a>], part: Part, name: &str) -> Outcome<'a> {
                 "getMilliseconds" => 1_000_000,
                 _ => return no_overload(),
             };
-            Ok(Val::Int(nanoseconds / divisor))
+            return Ok(Val::Int(nanoseconds / divisor));
         }
-        _ => no_overload(),
-    }
+        _ => return no_overload(),
+    };
+    Ok(Val::Int(part(&time.to_zoned(zone))))
 }
 
 /// A time zone: `UTC` or an offset, such as `-02:00`. Named zones are not known.

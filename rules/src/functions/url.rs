@@ -5,44 +5,31 @@ use std::rc::Rc;
 
 use fieldmanager_value::internal::go_format::quote;
 
-use super::function::{Function, first, global, member, one};
+use super::function::{Function, first, global, member, one, unary};
 use crate::url::{Url, parse, split_host};
-use crate::value::{Key, MapVal, Outcome, Val, fault, no_overload};
+use crate::value::{Key, MapVal, Outcome, Val, fault};
 
 pub(super) const ALL: &[Function] = &[
-    global("url", 1, first, |a, _| match a {
-        [Val::String(text)] => match parse(text) {
-            Ok(url) => Ok(Val::Url(Rc::new(url))),
-            Err(why) => {
-                fault(format!("URL parse error during conversion from string: parse {}: {why}", quote(text)))
-            }
-        },
-        _ => no_overload(),
-    }),
-    global("isURL", 1, one, |a, _| match a {
-        [Val::String(text)] => Ok(Val::Bool(parse(text).is_ok())),
-        _ => no_overload(),
-    }),
-    member("getScheme", 1, one, |a, _| part(a, |url| url.scheme.clone())),
-    member("getHost", 1, one, |a, _| part(a, |url| url.host.clone())),
-    member("getHostname", 1, one, |a, _| part(a, |url| split_host(&url.host).0.to_owned())),
-    member("getPort", 1, one, |a, _| part(a, |url| split_host(&url.host).1.to_owned())),
-    member("getEscapedPath", 1, one, |a, _| part(a, |url| url.path.clone())),
-    member("getQuery", 1, one, |a, call| match a {
-        [Val::Url(url)] => {
+    global("url", 1, first, |a, _| unary(a, url)),
+    global("isURL", 1, one, |a, _| unary(a, |text: &str| parse(text).is_ok())),
+    member("getScheme", 1, one, |a, _| unary(a, |url: &Url| url.scheme.clone())),
+    member("getHost", 1, one, |a, _| unary(a, |url: &Url| url.host.clone())),
+    member("getHostname", 1, one, |a, _| unary(a, |url: &Url| split_host(&url.host).0.to_owned())),
+    member("getPort", 1, one, |a, _| unary(a, |url: &Url| split_host(&url.host).1.to_owned())),
+    member("getEscapedPath", 1, one, |a, _| unary(a, |url: &Url| url.path.clone())),
+    member("getQuery", 1, one, |a, call| {
+        unary(a, |url: &Url| {
             call.meter.make(url.query.len().saturating_mul(2))?;
             call.meter.make_items(url.query.matches('&').count().saturating_add(1).saturating_mul(4))?;
             Ok(Val::Map(MapVal::Made(Rc::new(query(&url.query)))))
-        }
-        _ => no_overload(),
+        })
     }),
 ];
 
-fn part<'a>(arguments: &[Val<'a>], part: fn(&Url) -> String) -> Outcome<'a> {
-    match arguments {
-        [Val::Url(url)] => Ok(Val::text(part(url))),
-        _ => no_overload(),
-    }
+fn url<'a>(text: &str) -> Outcome<'a> {
+    parse(text).map(|url| Val::Url(Rc::new(url))).or_else(|why| {
+        fault(format!("URL parse error during conversion from string: parse {}: {why}", quote(text)))
+    })
 }
 
 /// The parameters of a query, by name.

@@ -4,42 +4,26 @@ use std::rc::Rc;
 
 use semver::Version;
 
-use super::function::{Function, first, global, member, one};
-use crate::value::{Outcome, Val, fault, no_overload};
+use super::function::{Function, binary, first, global, member, one, unary};
+use crate::value::{Fault, Val};
 
 pub(super) const ALL: &[Function] = &[
-    global("semver", 1, first, |a, _| match a {
-        [text] => semver(&[text.clone(), Val::Bool(false)]),
-        _ => no_overload(),
-    }),
-    global("semver", 2, first, |a, _| semver(a)),
-    global("isSemver", 1, first, |a, _| match a {
-        [Val::String(text)] => Ok(Val::Bool(Version::parse(text).is_ok())),
-        _ => no_overload(),
-    }),
-    global("isSemver", 2, first, |a, _| match a {
-        [Val::String(_), Val::Bool(_)] => Ok(Val::Bool(semver(a).is_ok())),
-        _ => no_overload(),
-    }),
-    member("major", 1, one, |a, _| number(a, |version| version.major)),
-    member("minor", 1, one, |a, _| number(a, |version| version.minor)),
-    member("patch", 1, one, |a, _| number(a, |version| version.patch)),
+    global("semver", 1, first, |a, _| unary(a, |text| semver(text, false))),
+    global("semver", 2, first, |a, _| binary(a, semver)),
+    global("isSemver", 1, first, |a, _| unary(a, |text| semver(text, false).is_ok())),
+    global("isSemver", 2, first, |a, _| binary(a, |text, normalizes| semver(text, normalizes).is_ok())),
+    member("major", 1, one, |a, _| unary(a, |version: &Version| number(version.major))),
+    member("minor", 1, one, |a, _| unary(a, |version: &Version| number(version.minor))),
+    member("patch", 1, one, |a, _| unary(a, |version: &Version| number(version.patch))),
 ];
 
-fn number<'a>(arguments: &[Val<'a>], part: fn(&Version) -> u64) -> Outcome<'a> {
-    match arguments {
-        [Val::Semver(version)] => Ok(Val::Int(i64::try_from(part(version)).unwrap_or(i64::MAX))),
-        _ => no_overload(),
-    }
+fn number(part: u64) -> i64 {
+    i64::try_from(part).unwrap_or(i64::MAX)
 }
 
-fn semver<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
-    let [Val::String(text), Val::Bool(normalizes)] = arguments else { return no_overload() };
-    let parsed = if *normalizes { Version::parse(&normalized(text)) } else { Version::parse(text) };
-    match parsed {
-        Ok(version) => Ok(Val::Semver(Rc::new(version))),
-        Err(error) => fault(error.to_string()),
-    }
+fn semver<'a>(text: &str, normalizes: bool) -> Result<Val<'a>, Fault> {
+    let parsed = if normalizes { Version::parse(&normalized(text)) } else { Version::parse(text) };
+    parsed.map(|version| Val::Semver(Rc::new(version))).map_err(|error| Fault::Error(error.to_string()))
 }
 
 /// The version without the prefix `v` and leading zeros, and with all three numbers.

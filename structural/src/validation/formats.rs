@@ -8,6 +8,7 @@ use jsonschema::Draft;
 use serde_json::json;
 
 use super::types::Types;
+use crate::address::cidr;
 use crate::dns::{is_label, is_subdomain};
 
 /// A check of a string.
@@ -104,16 +105,7 @@ fn is_base64(text: &str) -> bool {
 }
 
 fn is_cidr(text: &str) -> bool {
-    let Some((address, bits)) = text.split_once('/') else {
-        return false;
-    };
-    let limit = match address.parse::<IpAddr>() {
-        Ok(IpAddr::V4(_)) => 32,
-        Ok(IpAddr::V6(_)) => 128,
-        Err(_) => return false,
-    };
-    let digits = !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit());
-    digits && bits.parse::<u16>().is_ok_and(|bits| bits <= limit)
+    text.split_once('/').is_some_and(|(address, _)| address.parse::<IpAddr>().is_ok()) && cidr(text).is_some()
 }
 
 /// Six, eight or twenty bytes in hexadecimal, with colons or dashes between bytes or dots between pairs of bytes.
@@ -126,8 +118,14 @@ fn is_mac(text: &str) -> bool {
     parts(':', 2) || parts('-', 2) || parts('.', 4)
 }
 
-/// 32 hexadecimal digits; each dash is optional at its position. Versions 4 and 5 also require a variant.
-fn is_uuid(text: &str, version: Option<u8>) -> bool {
+/// Whether a string is a UUID: 32 hexadecimal digits; each dash is optional at its position. Versions 4 and 5 also
+/// require a variant.
+///
+/// ```
+/// use fieldmanager_structural::validation::is_uuid;
+/// assert!(is_uuid("0e8400e229b441d4a716446655440000", None));
+/// ```
+pub fn is_uuid(text: &str, version: Option<u8>) -> bool {
     let mut digits = Vec::with_capacity(32);
     for byte in text.bytes() {
         match byte {

@@ -45,6 +45,8 @@ use crate::{FieldError, FieldPath, Structural};
 
 pub use compile::SchemaError;
 #[doc(hidden)]
+pub use formats::is_uuid;
+#[doc(hidden)]
 pub use regular::{Pattern, expression};
 
 /// A compiled schema that validates objects.

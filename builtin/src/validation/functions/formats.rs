@@ -3,8 +3,7 @@
 use std::net::IpAddr;
 
 use fieldmanager_structural::internal::NameSyntax;
-
-use crate::address::{cidr, ip};
+use fieldmanager_structural::internal::address::{cidr, ip};
 
 const PORT: &str = "must be between 1 and 65535, inclusive";
 

@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use fieldmanager_structural::internal::{NameSyntax, label_value};
+use fieldmanager_structural::internal::{NameSyntax, address, label_value};
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::Value;
 
 use super::field::Field;
 use super::formats;
-use crate::address;
 use crate::place::{Errors, faults};
 use crate::validation::syntax;
 

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use fieldmanager_structural::internal::NameSyntax;
+use fieldmanager_structural::internal::{NameSyntax, address};
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Map, Value};
 
 use super::field::Field;
 use super::formats;
-use crate::address;
 use crate::place::{Errors, IMMUTABLE, faults};
 use crate::shown;
 use crate::validation::syntax;

@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fieldmanager_structural::internal::{NameSyntax, label_value, qualified_name};
+use fieldmanager_structural::internal::{NameSyntax, address, label_value, qualified_name};
 use fieldmanager_structural::{FieldError, FieldErrorKind, FieldPath};
 use fieldmanager_value::Value;
 
 use super::field::{Field, duplicate_struct};
 use super::{claim, formats, selector, volume_source};
-use crate::address;
 use crate::amount::Amount;
 use crate::place::{Errors, IMMUTABLE, faults};
 use crate::table::{Edit, Path};

@@ -3,7 +3,12 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// An IP address; numbers of IPv4 may have leading zeros, as in Go's older parser.
-pub(crate) fn ip(text: &str) -> Option<IpAddr> {
+///
+/// ```
+/// use fieldmanager_structural::internal::address::ip;
+/// assert_eq!(ip("010.0.0.1"), ip("10.0.0.1"));
+/// ```
+pub fn ip(text: &str) -> Option<IpAddr> {
     if let Ok(ip) = text.parse() {
         return Some(ip);
     }
@@ -20,27 +25,34 @@ pub(crate) fn ip(text: &str) -> Option<IpAddr> {
 }
 
 /// The address and the length of a range of IP addresses.
-pub(crate) fn cidr(text: &str) -> Option<(IpAddr, u8)> {
+///
+/// ```
+/// use fieldmanager_structural::internal::address::cidr;
+/// assert!(cidr("10.0.0.0/8").is_some() && cidr("10.0.0.0/33").is_none());
+/// ```
+pub fn cidr(text: &str) -> Option<(IpAddr, u8)> {
     let (address, length) = text.split_once('/')?;
     let (address, length) = (ip(address)?, length.parse::<u8>().ok().filter(|_| !length.starts_with('+'))?);
     (length <= if address.is_ipv4() { 32 } else { 128 }).then_some((address, length))
 }
 
 /// Whether a range contains an address.
-pub(crate) fn contains((start, length): (IpAddr, u8), address: IpAddr) -> bool {
-    let (start, address, width) = match (start, address) {
-        (IpAddr::V4(start), IpAddr::V4(address)) => {
-            (u128::from(start.to_bits()), u128::from(address.to_bits()), 32)
-        }
-        (IpAddr::V6(start), IpAddr::V6(address)) => (start.to_bits(), address.to_bits(), 128_u32),
-        _ => return false,
-    };
-    let beyond = width.saturating_sub(u32::from(length));
-    (start ^ address).checked_shr(beyond).unwrap_or_default() == 0
+///
+/// ```
+/// use fieldmanager_structural::internal::address::{cidr, contains, ip};
+/// assert!(contains(cidr("10.1.0.0/16").unwrap(), ip("10.1.2.3").unwrap()));
+/// ```
+pub fn contains((start, length): (IpAddr, u8), address: IpAddr) -> bool {
+    start.is_ipv4() == address.is_ipv4() && first((start, length)) == first((address, length))
 }
 
 /// The first address of a range.
-pub(crate) fn first((address, length): (IpAddr, u8)) -> IpAddr {
+///
+/// ```
+/// use fieldmanager_structural::internal::address::{cidr, first};
+/// assert_eq!(first(cidr("10.1.2.3/16").unwrap()).to_string(), "10.1.0.0");
+/// ```
+pub fn first((address, length): (IpAddr, u8)) -> IpAddr {
     match address {
         IpAddr::V4(v4) => {
             let mask = u32::MAX.checked_shl(32_u32.saturating_sub(length.into())).unwrap_or_default();
