@@ -5,7 +5,7 @@
 //! attributes that cost only their selections.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use fieldmanager_value::internal::level;
 
@@ -13,8 +13,8 @@ use crate::display::shown;
 use crate::equality;
 use crate::expression::{Expr, Fold, Program, Step};
 use crate::functions::{self, Call, NO_LIST, sorting_cost, traversal};
-use crate::meter::Meter;
-use crate::value::{Fault, Key, MapVal, Outcome, Val, fault, no_overload};
+use crate::meter::{Meter, WORK};
+use crate::value::{Fault, Key, ListVal, MapVal, Outcome, Val, fault, no_overload};
 
 /// The cost of making a list.
 const LIST: u64 = 10;
@@ -48,21 +48,15 @@ pub(crate) fn run<'a>(
     evaluation.eval(&program.expr)
 }
 
-/// Whether an item of a list is a scalar that cel-go knows before the evaluation and can put into a set.
-fn is_hashed(item: &Expr) -> bool {
-    match item {
-        Expr::Literal(literal) => literal.is_hashed(),
-        Expr::Constant(item) => match &**item {
-            Expr::Call { function, arguments, .. } if function.name == "dyn" => {
-                arguments.iter().all(is_hashed)
-            }
-            Expr::Call { function, .. } => {
-                matches!(function.name, "bool" | "double" | "int" | "string" | "uint")
-            }
-            _ => false,
-        },
-        _ => false,
-    }
+/// The value of an expression that depends on no variable.
+pub(crate) fn constant(expr: &Expr) -> Outcome<'static> {
+    let mut meter = Meter::new(u64::MAX, WORK);
+    Evaluation { variables: Vec::new(), has_old: false, meter: &mut meter }.eval(expr)
+}
+
+/// Whether cel-go can put a constant into a set.
+fn is_hashed(value: &Val<'_>) -> bool {
+    matches!(value, Val::Bool(_) | Val::Int(_) | Val::Uint(_) | Val::Double(_) | Val::String(_))
 }
 
 /// The value by which the cost of a call is computed if an argument fails: null, but for an address or a network.
@@ -91,8 +85,7 @@ impl<'a> Evaluation<'a, '_> {
     fn eval(&mut self, expr: &Expr) -> Outcome<'a> {
         self.meter.visit(1)?;
         level(|| match expr {
-            Expr::Literal(literal) => self.weighed(Ok(literal.value())),
-            Expr::Type(name) => Ok(Val::Type(name)),
+            Expr::Constant(value) => value.clone(),
             Expr::Variable(_) | Expr::Select { .. } | Expr::Index { .. } | Expr::Conditional(_) => {
                 let out = self.resolve(expr);
                 match attribute_cost(expr) {
@@ -102,7 +95,6 @@ impl<'a> Evaluation<'a, '_> {
                 }
                 out
             }
-            Expr::Constant(expr) => self.constant(expr),
             Expr::Call { .. } => self.call(expr),
             Expr::And(a, b) => self.junction(a, b, false),
             Expr::Or(a, b) => self.junction(a, b, true),
@@ -215,20 +207,6 @@ impl<'a> Evaluation<'a, '_> {
         })
     }
 
-    /// A list, a map or a conversion of constants, which cel-go computes before the evaluation.
-    fn constant(&mut self, expr: &Expr) -> Outcome<'a> {
-        match expr {
-            Expr::List(items) => self.list(items),
-            Expr::Map(entries) => self.map(entries),
-            Expr::Call { function, arguments, .. } => {
-                let values =
-                    arguments.iter().map(|argument| self.eval(argument)).collect::<Result<Vec<_>, _>>()?;
-                (function.run)(&values, &mut Call { pattern: None, meter: self.meter })
-            }
-            other => self.eval(other),
-        }
-    }
-
     /// The values of arguments, with stand-ins for the ones that fail, and the first fault. With `stops`, the arguments after a
     /// fault are not evaluated, and the call has no cost.
     fn arguments(
@@ -259,14 +237,13 @@ impl<'a> Evaluation<'a, '_> {
         let Expr::Call { function, arguments, pattern } = expr else { return no_overload() };
         // As in cel-go, `in` with a list of scalars that are constants is a set, and has no cost.
         if function.is_in()
-            && let [item, Expr::Constant(list)] = arguments.as_slice()
-            && let Expr::List(items) = &**list
-            && items.iter().all(|(item, _)| is_hashed(item))
+            && let [item, Expr::Constant(Ok(list @ Val::List(ListVal::Made(items))))] = arguments.as_slice()
+            && items.iter().all(is_hashed)
         {
             if items.is_empty() {
                 return Ok(Val::Bool(false));
             }
-            let values = [self.eval(item)?, self.constant(list)?];
+            let values = [self.eval(item)?, list.clone()];
             return (function.run)(&values, &mut Call { pattern: None, meter: self.meter });
         }
 
@@ -336,7 +313,7 @@ impl<'a> Evaluation<'a, '_> {
                 None => return fault("unsupported key type"),
             }
         }
-        Ok(Val::Map(MapVal::Made(Rc::new(out))))
+        Ok(Val::Map(MapVal::Made(Arc::new(out))))
     }
 
     /// `optMap` and `optFlatMap`. Their expansion evaluates the operand again where the variable is used first.
@@ -455,7 +432,7 @@ impl<'a> Evaluation<'a, '_> {
         let made = match &fold.step {
             Step::Set(_) => None,
             Step::Append(..) => Some(Val::list(made.items)),
-            Step::Insert { .. } => Some(Val::Map(MapVal::Made(Rc::new(made.entries)))),
+            Step::Insert { .. } => Some(Val::Map(MapVal::Made(Arc::new(made.entries)))),
         };
         if let (Some(made), Some(accumulator)) = (made, self.variables.get_mut(slot))
             && accumulator.value.is_ok()
@@ -472,16 +449,12 @@ impl<'a> Evaluation<'a, '_> {
     fn step(&mut self, fold: &Fold, made: &mut Made<'a>) -> Result<(), Fault> {
         let outcome = match &fold.step {
             Step::Set(step) => self.eval(step).map(Some),
-            Step::Append(condition, item) => match self.holds(condition.as_ref()) {
-                Ok(true) => self.append(fold.slot, item, made),
-                Ok(false) => Ok(None),
-                Err(fault) => Err(fault),
-            },
-            Step::Insert { condition, value, is_entry } => match self.holds(condition.as_ref()) {
-                Ok(true) => self.insert(fold.slot, value, *is_entry, made),
-                Ok(false) => Ok(None),
-                Err(fault) => Err(fault),
-            },
+            Step::Append(condition, item) => {
+                self.holds(condition.as_ref(), |this| this.append(fold.slot, item, made))
+            }
+            Step::Insert { condition, value, is_entry } => {
+                self.holds(condition.as_ref(), |this| this.insert(fold.slot, value, *is_entry, made))
+            }
         };
         let value = match outcome {
             Ok(None) => return Ok(()),
@@ -504,7 +477,7 @@ impl<'a> Evaluation<'a, '_> {
     }
 
     /// `accumulator + [item]`.
-    fn append(&mut self, slot: usize, item: &Expr, made: &mut Made<'a>) -> Result<Option<Val<'a>>, Fault> {
+    fn append(&mut self, slot: usize, item: &Expr, made: &mut Made<'a>) -> Result<(), Fault> {
         self.meter.charge(1)?;
         self.meter.make_items(1)?;
         let value = self.eval(item);
@@ -512,7 +485,7 @@ impl<'a> Evaluation<'a, '_> {
         self.meter.charge(1)?;
         self.fault_at(slot)?;
         made.items.push(value?);
-        Ok(None)
+        Ok(())
     }
 
     /// `cel.@mapInsert(accumulator, key, value)`, or without the key, the entries of a map.
@@ -522,7 +495,7 @@ impl<'a> Evaluation<'a, '_> {
         value: &Expr,
         is_entry: bool,
         made: &mut Made<'a>,
-    ) -> Result<Option<Val<'a>>, Fault> {
+    ) -> Result<(), Fault> {
         self.meter.charge(1)?;
         self.meter.make_items(2)?;
         if !is_entry {
@@ -536,8 +509,7 @@ impl<'a> Evaluation<'a, '_> {
         if !is_entry {
             let key =
                 self.variables.get(slot + 1).map_or(Ok(Val::Null), |variable| variable.value.clone())?;
-            insert(&mut made.entries, &key, value)?;
-            return Ok(None);
+            return insert(&mut made.entries, &key, value);
         }
 
         let Val::Map(map) = value else { return no_overload() };
@@ -545,14 +517,19 @@ impl<'a> Evaluation<'a, '_> {
             let value = map.find(&key)?.unwrap_or(Val::Null);
             insert(&mut made.entries, &key, value)?;
         }
-        Ok(None)
+        Ok(())
     }
 
-    fn holds(&mut self, condition: Option<&Expr>) -> Result<bool, Fault> {
-        match condition.map(|condition| self.eval(condition)).transpose()? {
-            None | Some(Val::Bool(true)) => Ok(true),
-            Some(Val::Bool(false)) => Ok(false),
-            Some(_) => no_overload(),
+    /// Runs a step if its condition holds. The step has no value for the accumulator.
+    fn holds(
+        &mut self,
+        condition: Option<&Expr>,
+        step: impl FnOnce(&mut Self) -> Result<(), Fault>,
+    ) -> Result<Option<Val<'a>>, Fault> {
+        match condition.map_or(Ok(Val::Bool(true)), |condition| self.eval(condition))? {
+            Val::Bool(true) => step(self).map(|()| None),
+            Val::Bool(false) => Ok(None),
+            _ => no_overload(),
         }
     }
 }

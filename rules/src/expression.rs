@@ -7,8 +7,10 @@ use fieldmanager_value::Str;
 use fieldmanager_value::internal::level;
 
 use crate::check::{depth, message};
+use crate::evaluate;
 use crate::functions::{self, Function};
 use crate::literal::Literal;
+use crate::value::{Outcome, Val};
 
 /// The maximum nesting of an expression. Conditionals, sums and selections can nest inside each other to their limits.
 const DEPTH: usize = 2_048;
@@ -18,9 +20,9 @@ const STACK: usize = if cfg!(debug_assertions) { 128 << 20 } else { 32 << 20 };
 /// A resolved expression. The variables of a scope are numbered: `self` is 0 and `oldSelf` is 1.
 #[derive(Debug)]
 pub(crate) enum Expr {
-    Literal(Literal),
+    /// What does not depend on the object, and has no cost.
+    Constant(Outcome<'static>),
     Variable(usize),
-    Type(&'static str),
     Select {
         operand: Box<Expr>,
         field: Str,
@@ -38,8 +40,6 @@ pub(crate) enum Expr {
         /// The second argument, if it is a constant regular expression.
         pattern: Option<Box<Pattern>>,
     },
-    /// A list, a map or a conversion of constants. It has no cost.
-    Constant(Box<Expr>),
     And(Box<Expr>, Box<Expr>),
     Or(Box<Expr>, Box<Expr>),
     NotStrictlyFalse(Box<Expr>),
@@ -70,12 +70,18 @@ pub(crate) enum Expr {
 
 impl Expr {
     pub(crate) fn is_constant(&self) -> bool {
-        matches!(self, Expr::Literal(_) | Expr::Type(_) | Expr::Constant(_))
+        matches!(self, Expr::Constant(_))
     }
 
-    /// Marks an expression that depends on nothing.
+    /// The value of an expression that depends on nothing, as cel-go computes it before the evaluation.
     fn constant_if(self, is_constant: bool) -> Expr {
-        if is_constant { Expr::Constant(Box::new(self)) } else { self }
+        if is_constant { Expr::Constant(evaluate::constant(&self)) } else { self }
+    }
+}
+
+impl From<Val<'static>> for Expr {
+    fn from(value: Val<'static>) -> Self {
+        Expr::Constant(Ok(value))
     }
 }
 
@@ -165,7 +171,7 @@ impl Resolver {
         }
         level(|| match parsed {
             Parsed::Unspecified => Err("the expression is empty".to_owned()),
-            Parsed::Literal(literal) => Ok(Expr::Literal(Literal::of(literal))),
+            Parsed::Literal(literal) => Ok(Expr::from(Literal::of(literal).value())),
             Parsed::Ident(name) => self.name(name),
             Parsed::Select(select) => self.select(select, depth),
             Parsed::Call(call) => self.call(call, depth),
@@ -210,8 +216,8 @@ impl Resolver {
             return Ok(Expr::Variable(at));
         }
         match type_named(name) {
-            Some(name) => Ok(Expr::Type(name)),
-            None => Err(format!("undeclared reference to '{name}'")),
+            Some(name) => Ok(Expr::from(Val::Type(name))),
+            None => undeclared(name),
         }
     }
 
@@ -220,7 +226,7 @@ impl Resolver {
             qualified(&select.operand.expr).map(|operand| format!("{operand}.{}", select.field))
             && let Some(name) = type_named(&name)
         {
-            return Ok(Expr::Type(name));
+            return Ok(Expr::from(Val::Type(name)));
         }
         let operand = self.boxed(&select.operand, depth)?;
         let field = select.field.as_str().into();
@@ -274,15 +280,13 @@ impl Resolver {
             {
                 return self.function(function, None, &call.args, depth);
             }
-            return match functions::member_named(name, call.args.len() + 1) {
-                Some(function) => self.function(function, Some(target), &call.args, depth),
-                None => Err(format!("undeclared reference to '{name}'")),
-            };
         }
-        match functions::global_named(name, call.args.len()) {
-            Some(function) => self.function(function, None, &call.args, depth),
-            None => Err(format!("undeclared reference to '{name}'")),
-        }
+        let target = call.target.as_deref();
+        let found = match target {
+            Some(_) => functions::member_named(name, call.args.len() + 1),
+            None => functions::global_named(name, call.args.len()),
+        };
+        found.map_or_else(|| undeclared(name), |function| self.function(function, target, &call.args, depth))
     }
 
     fn function(
@@ -297,7 +301,7 @@ impl Resolver {
             all.map(|argument| self.expr(&argument.expr, depth + 1)).collect::<Result<_, _>>()?;
         let mut constant = None;
         if function.has_regex
-            && let Some(Expr::Literal(Literal::String(pattern))) = arguments.get(1)
+            && let Some(Expr::Constant(Ok(Val::String(pattern)))) = arguments.get(1)
         {
             let checked = Pattern::new(pattern);
             constant = Some(Box::new(checked.map_err(|error| format!("pattern `{pattern}`: {error}"))?));
@@ -322,7 +326,12 @@ impl Resolver {
             names.collect()
         };
         match (name, arguments) {
-            ("or" | "orValue", [other]) => Some(self.fallback(target, other, name == "orValue", depth)),
+            ("or" | "orValue", [other]) => {
+                let parts = [target, other].map(|part| self.boxed(part, depth));
+                let [operand, other] = parts;
+                let is_value = name == "orValue";
+                Some(operand.and_then(|operand| Ok(Expr::Fallback { operand, other: other?, is_value })))
+            }
             ("optMap" | "optFlatMap" | "sortBy", [_, body]) => {
                 let names = names(1)?;
                 Some(self.one_variable(target, name, names.first()?, body, depth))
@@ -342,17 +351,6 @@ impl Resolver {
             }
             _ => None,
         }
-    }
-
-    fn fallback(
-        &mut self,
-        target: &ast::IdedExpr,
-        other: &ast::IdedExpr,
-        is_value: bool,
-        depth: usize,
-    ) -> Resolved {
-        let (operand, other) = (self.boxed(target, depth)?, self.boxed(other, depth)?);
-        Ok(Expr::Fallback { operand, other, is_value })
     }
 
     fn one_variable(
@@ -393,15 +391,15 @@ impl Resolver {
         self.names.truncate(slot);
         let (condition, body) = (condition?, body?);
         let accumulator = || Box::new(Expr::Variable(slot));
-        let bool = |flag| Expr::Literal(Literal::Bool(flag));
+        let int = |number: i64| Expr::from(Val::Int(number));
         let (initial, stop, step) = match name {
             "all" => (
-                bool(true),
+                Expr::from(Val::Bool(true)),
                 Some(Expr::NotStrictlyFalse(accumulator())),
                 Step::Set(Expr::And(accumulator(), Box::new(body))),
             ),
             "exists" => (
-                bool(false),
+                Expr::from(Val::Bool(false)),
                 Some(Expr::NotStrictlyFalse(Box::new(called(
                     operators::LOGICAL_NOT,
                     vec![Expr::Variable(slot)],
@@ -409,27 +407,20 @@ impl Resolver {
                 Step::Set(Expr::Or(accumulator(), Box::new(body))),
             ),
             "existsOne" | "exists_one" => {
-                let next =
-                    called(operators::ADD, vec![Expr::Variable(slot), Expr::Literal(Literal::Int(1))])?;
+                let next = called(operators::ADD, vec![Expr::Variable(slot), int(1)])?;
                 let step = Expr::Conditional(Box::new([body, next, Expr::Variable(slot)]));
-                (Expr::Literal(Literal::Int(0)), None, Step::Set(step))
+                (int(0), None, Step::Set(step))
             }
             "transformList" => {
                 (Expr::List(Vec::new()).constant_if(true), None, Step::Append(condition, body))
             }
             name => {
-                let is_entry = name == "transformMapEntry";
-                (
-                    Expr::Map(Vec::new()).constant_if(true),
-                    None,
-                    Step::Insert { condition, value: body, is_entry },
-                )
+                let step = Step::Insert { condition, value: body, is_entry: name == "transformMapEntry" };
+                (Expr::Map(Vec::new()).constant_if(true), None, step)
             }
         };
         let result = match name {
-            "existsOne" | "exists_one" => {
-                Expr::Equal(accumulator(), Box::new(Expr::Literal(Literal::Int(1))), true)
-            }
+            "existsOne" | "exists_one" => Expr::Equal(accumulator(), Box::new(int(1)), true),
             _ => Expr::Variable(slot),
         };
         let fold = Fold { range, slot, has_two: true, initial, condition: stop, step, result };
@@ -475,42 +466,34 @@ impl Resolver {
 
 /// Recognizes `result + [item]`, with or without a condition, which would copy the list at each step.
 fn as_append(step: Expr, slot: usize) -> Step {
-    let is_result = |expr: &Expr| matches!(expr, Expr::Variable(at) if *at == slot);
-    let item = |expr: Expr| -> Result<Expr, Expr> {
-        match expr {
-            Expr::Call { function, mut arguments, pattern } => match arguments.as_mut_slice() {
-                [first, Expr::List(items)]
-                    if function.name == operators::ADD && is_result(first) && items.len() == 1 =>
-                {
-                    match items.pop() {
-                        Some((item, false)) => Ok(item),
-                        other => {
-                            items.extend(other);
-                            Err(Expr::Call { function, arguments, pattern })
-                        }
-                    }
-                }
-                _ => Err(Expr::Call { function, arguments, pattern }),
-            },
-            other => Err(other),
-        }
-    };
     match step {
-        Expr::Conditional(parts) => {
-            let [condition, then, otherwise] = *parts;
-            if !is_result(&otherwise) {
-                return Step::Set(Expr::Conditional(Box::new([condition, then, otherwise])));
-            }
-            match item(then) {
+        Expr::Conditional(parts) => match *parts {
+            [condition, then, Expr::Variable(at)] if at == slot => match appended(then, slot) {
                 Ok(item) => Step::Append(Some(condition), item),
-                Err(then) => Step::Set(Expr::Conditional(Box::new([condition, then, otherwise]))),
-            }
-        }
-        other => match item(other) {
-            Ok(item) => Step::Append(None, item),
-            Err(step) => Step::Set(step),
+                Err(then) => Step::Set(Expr::Conditional(Box::new([condition, then, Expr::Variable(at)]))),
+            },
+            parts => Step::Set(Expr::Conditional(Box::new(parts))),
         },
+        other => appended(other, slot).map_or_else(Step::Set, |item| Step::Append(None, item)),
     }
+}
+
+/// The item that an expression appends to the accumulator, or the expression if it is another one.
+fn appended(mut step: Expr, slot: usize) -> Result<Expr, Expr> {
+    if let Expr::Call { function, arguments, .. } = &mut step
+        && function.name == operators::ADD
+        && let [Expr::Variable(at), Expr::List(items)] = arguments.as_mut_slice()
+        && *at == slot
+        && matches!(items.as_slice(), [(_, false)])
+        && let Some((item, _)) = items.pop()
+    {
+        return Ok(item);
+    }
+    Err(step)
+}
+
+fn undeclared(name: &str) -> Resolved {
+    Err(format!("undeclared reference to '{name}'"))
 }
 
 /// A call of an operator.

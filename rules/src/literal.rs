@@ -31,11 +31,6 @@ impl Literal {
         }
     }
 
-    /// Whether cel-go has a hash of the constant.
-    pub(crate) fn is_hashed(&self) -> bool {
-        !matches!(self, Literal::Null | Literal::Bytes(_))
-    }
-
     pub(crate) fn value<'a>(&self) -> Val<'a> {
         match self {
             Literal::Null => Val::Null,

@@ -2,7 +2,7 @@
 //!
 //! Behaviour: `UnstructuredToVal` of `k8s.io/apiserver/pkg/cel/common`.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE;
@@ -63,7 +63,7 @@ fn string<'a>(text: Str, format: &str) -> Outcome<'a> {
             time::date_time(&text).map(Val::Timestamp).map_err(|error| ("date-time formatted string", error))
         }
         "byte" => match URL_SAFE.decode(text.as_bytes()) {
-            Ok(bytes) => Ok(Val::Bytes(Rc::from(bytes))),
+            Ok(bytes) => Ok(Val::Bytes(Arc::from(bytes))),
             Err(error) => Err(("byte formatted string", error.to_string())),
         },
         _ => return Ok(Val::String(text)),

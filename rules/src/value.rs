@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use fieldmanager_structural::Structural;
 use fieldmanager_structural::internal::Quantity;
@@ -54,7 +54,7 @@ pub(crate) enum Val<'a> {
     Uint(u64),
     Double(f64),
     String(Str),
-    Bytes(Rc<[u8]>),
+    Bytes(Arc<[u8]>),
     /// A duration in nanoseconds.
     Duration(i64),
     Timestamp(jiff::Timestamp),
@@ -62,14 +62,14 @@ pub(crate) enum Val<'a> {
     Map(MapVal<'a>),
     /// The name of a type.
     Type(&'static str),
-    Optional(Option<Rc<Val<'a>>>),
+    Optional(Option<Arc<Val<'a>>>),
     /// A value without a schema, which can only be compared.
     Unknown(&'a Value),
     Ip(IpAddr),
     Cidr(IpAddr, u8),
-    Url(Rc<Url>),
+    Url(Arc<Url>),
     Quantity(Quantity),
-    Semver(Rc<semver::Version>),
+    Semver(Arc<semver::Version>),
     /// The name of a format.
     Format(&'static str),
 }
@@ -78,16 +78,16 @@ pub(crate) enum Val<'a> {
 #[derive(Clone, Debug)]
 pub(crate) enum ListVal<'a> {
     Object(&'a List, &'a Structural),
-    Made(Rc<Vec<Val<'a>>>),
+    Made(Arc<Vec<Val<'a>>>),
     /// The sum of a list of the object and another one: a set or a list of type map, by the schema.
-    Sum(Rc<Vec<Val<'a>>>, &'a Structural),
+    Sum(Arc<Vec<Val<'a>>>, &'a Structural),
 }
 
 /// A map of the object, or one that an expression made.
 #[derive(Clone, Debug)]
 pub(crate) enum MapVal<'a> {
     Object(&'a Map, &'a Structural),
-    Made(Rc<BTreeMap<Key, Val<'a>>>),
+    Made(Arc<BTreeMap<Key, Val<'a>>>),
 }
 
 /// The key of a map. Integers of all types are equal.
@@ -151,11 +151,11 @@ impl<'a> Val<'a> {
     }
 
     pub(crate) fn list(items: Vec<Val<'a>>) -> Self {
-        Val::List(ListVal::Made(Rc::new(items)))
+        Val::List(ListVal::Made(Arc::new(items)))
     }
 
     pub(crate) fn some(value: Val<'a>) -> Self {
-        Val::Optional(Some(Rc::new(value)))
+        Val::Optional(Some(Arc::new(value)))
     }
 
     /// The name of the type, as `type` returns it.

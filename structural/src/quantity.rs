@@ -20,6 +20,9 @@ pub enum QuantityError {
 
 use QuantityError::{Format as WrongFormat, Numeric, Suffix};
 
+/// The largest number of billionths that is whole.
+const LARGEST: i128 = i128::MAX - i128::MAX % 1_000_000_000;
+
 /// A quantity as a number.
 ///
 /// ```
@@ -29,7 +32,7 @@ use QuantityError::{Format as WrongFormat, Numeric, Suffix};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Quantity {
-    /// The value in billionths. Smaller parts are rounded away from zero; larger values are cut at the largest number.
+    /// The value in billionths. Smaller parts are rounded away from zero; larger values are cut at the largest whole number.
     pub nanos: i128,
     /// Whether Go keeps it as a decimal, because of the number of its digits.
     pub is_decimal: bool,
@@ -47,7 +50,7 @@ impl Quantity {
             Some((value, exponent)) => in_nanos(value.into(), exponent),
             None => parsed.number().nanos(),
         };
-        let nanos = nanos.unwrap_or(i128::MAX);
+        let nanos = nanos.unwrap_or(LARGEST);
         let nanos = if parsed.parts.negative { -nanos } else { nanos };
         Ok(Quantity { nanos, is_decimal: !parsed.is_small })
     }
@@ -480,7 +483,7 @@ mod tests {
             ("1.5Ki", 1_536_000_000_000, true),
             ("2Ki", 2_048_000_000_000, false),
             ("1e20", 100_000_000_000_000_000_000_000_000_000, false),
-            ("1e99", i128::MAX, false),
+            ("1e99", LARGEST, false),
             ("16Ei", i128::from(i64::MAX) * 1_000_000_000, true),
             ("100000000000000000000", 100_000_000_000_000_000_000_000_000_000, true),
         ] {

@@ -132,7 +132,7 @@ pub(crate) fn wrong_constant(nodes: &[Node]) -> Option<String> {
 /// The constant that a conversion makes; `None` if it is no constant of an expression, such as a duration.
 fn convert(name: &str, literal: Literal) -> Option<Result<Literal, String>> {
     let function = functions::global_named(name, 1)?;
-    let expr = Expr::Call { function, arguments: vec![Expr::Literal(literal)], pattern: None };
+    let expr = Expr::Call { function, arguments: vec![Expr::from(literal.value())], pattern: None };
     let program = Program { expr, uses_old_self: false };
     let mut meter = Meter::new(RULE_BUDGET, WORK);
     match evaluate::run(&program, Val::Null, None, &mut meter) {

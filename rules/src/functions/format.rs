@@ -4,92 +4,73 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fieldmanager_structural::internal::{NameSyntax, label_value, qualified_name};
 use fieldmanager_structural::validation::is_uuid;
+use fieldmanager_value::internal::go_format::quote;
 
-use super::function::{Function, global, member, one, size, traversal};
+use super::function::{Function, global, member, one, size, traversal, unary};
 use crate::value::{Outcome, Val, no_overload};
 use crate::{time, url};
 
+/// Finds the faults of a string.
+type Check = fn(&str) -> Vec<String>;
+
 macro_rules! formats {
-    ($($name:literal),* $(,)?) => {
-        /// The names of the formats.
-        const NAMES: &[&str] = &[$($name),*];
+    ($($name:literal, $size:literal => $check:expr;)*) => {
+        /// The formats: their names, the sizes of their expressions in the API server, and their checks.
+        const FORMATS: &[(&str, u64, Check)] = &[$(($name, $size, $check)),*];
 
         pub(crate) const ALL: &[Function] = &[
             $(global(concat!("format.", $name), 0, one, |_, _| Ok(Val::Format($name))),)*
-            global("format.named", 1, one, |a, _| match a {
-                [Val::String(text)] => Ok(match NAMES.iter().find(|name| **name == text.as_str()) {
-                    Some(name) => Val::some(Val::Format(name)),
-                    None => Val::Optional(None),
-                }),
-                _ => no_overload(),
-            }),
+            global("format.named", 1, one, |a, _| unary(a, named)),
             member("validate", 2, cost, |a, _| validate(a)),
         ];
     };
 }
 
-formats![
-    "dns1123Label",
-    "dns1123Subdomain",
-    "dns1035Label",
-    "qualifiedName",
-    "dns1123LabelPrefix",
-    "dns1123SubdomainPrefix",
-    "dns1035LabelPrefix",
-    "labelValue",
-    "uri",
-    "uuid",
-    "byte",
-    "date",
-    "datetime",
-];
+formats! {
+    "dns1123Label", 30 => |text| NameSyntax::Label.faults(text, false);
+    "dns1123Subdomain", 60 => |text| NameSyntax::Subdomain.faults(text, false);
+    "dns1035Label", 30 => |text| NameSyntax::Label1035.faults(text, false);
+    "qualifiedName", 60 => qualified_name;
+    "dns1123LabelPrefix", 30 => |text| NameSyntax::Label.faults(text, true);
+    "dns1123SubdomainPrefix", 60 => |text| NameSyntax::Subdomain.faults(text, true);
+    "dns1035LabelPrefix", 30 => |text| NameSyntax::Label1035.faults(text, true);
+    "labelValue", 40 => label_value;
+    "uri", 1103 => uri;
+    "uuid", 70 => |text| unless(is_uuid(text, None), "does not match the UUID format");
+    "byte", 84 => |text| unless(!text.is_empty() && STANDARD.decode(text).is_ok(), "invalid base64");
+    "date", 71 => |text| unless(time::date(text).is_ok(), "invalid date");
+    "datetime", 71 => |text| unless(!text.is_empty() && time::date_time(text).is_ok(), "invalid datetime");
+}
 
-/// The sizes of the expressions for UUIDs and times.
-const UUID: u64 = 70;
-const DATE_TIME: u64 = 71;
+fn find(name: &str) -> Option<&'static (&'static str, u64, Check)> {
+    FORMATS.iter().find(|(known, ..)| *known == name)
+}
+
+fn named<'a>(name: &str) -> Val<'a> {
+    find(name).map_or(Val::Optional(None), |(name, ..)| Val::some(Val::Format(name)))
+}
 
 /// The cost of an expression of the size that the API server has for a format.
 fn cost(arguments: &[Val<'_>]) -> u64 {
     let [Val::Format(name), _] = arguments else { return 1 };
-    let size_of_expression: u64 = match *name {
-        "dns1123Label" | "dns1035Label" | "dns1123LabelPrefix" | "dns1035LabelPrefix" => 30,
-        "dns1123Subdomain" | "dns1123SubdomainPrefix" | "qualifiedName" => 60,
-        "labelValue" => 40,
-        "uri" => 1103,
-        "byte" => 84,
-        "uuid" => UUID,
-        _ => DATE_TIME,
-    };
+    let size_of_expression = find(name).map_or(0, |(_, size, _)| *size);
     traversal(size(arguments, 1).saturating_add(1)).saturating_mul(size_of_expression.div_ceil(4))
 }
 
 fn validate<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {
     let [Val::Format(name), Val::String(text)] = arguments else { return no_overload() };
-    let unless = |is_valid: bool, message: &str| {
-        if is_valid { Vec::new() } else { vec![message.to_owned()] }
-    };
-    let faults = match *name {
-        "dns1123Label" => NameSyntax::Label.faults(text, false),
-        "dns1123Subdomain" => NameSyntax::Subdomain.faults(text, false),
-        "dns1035Label" => NameSyntax::Label1035.faults(text, false),
-        "dns1123LabelPrefix" => NameSyntax::Label.faults(text, true),
-        "dns1123SubdomainPrefix" => NameSyntax::Subdomain.faults(text, true),
-        "dns1035LabelPrefix" => NameSyntax::Label1035.faults(text, true),
-        "qualifiedName" => qualified_name(text),
-        "labelValue" => label_value(text),
-        "uri" => match url::parse(text) {
-            Ok(_) => Vec::new(),
-            Err(why) => {
-                vec![format!("parse {}: {why}", fieldmanager_value::internal::go_format::quote(text))]
-            }
-        },
-        "uuid" => unless(is_uuid(text, None), "does not match the UUID format"),
-        "byte" => unless(!text.is_empty() && STANDARD.decode(text.as_bytes()).is_ok(), "invalid base64"),
-        "date" => unless(time::date(text).is_ok(), "invalid date"),
-        _ => unless(!text.is_empty() && time::date_time(text).is_ok(), "invalid datetime"),
-    };
+    let faults = find(name).map_or_else(Vec::new, |(_, _, check)| check(text));
     if faults.is_empty() {
         return Ok(Val::Optional(None));
     }
     Ok(Val::some(Val::list(faults.into_iter().map(Val::text).collect())))
+}
+
+fn unless(is_valid: bool, message: &str) -> Vec<String> {
+    if is_valid { Vec::new() } else { vec![message.to_owned()] }
+}
+
+fn uri(text: &str) -> Vec<String> {
+    let fault = url::parse(text).err();
+    fault.into_iter().map(|why| format!("parse {}: {why}", quote(text))).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use cel::common::ast::operators::{
     ADD, DIVIDE, GREATER, GREATER_EQUALS, IN, LESS, LESS_EQUALS, LOGICAL_NOT, MODULO, MULTIPLY, NEGATE,
@@ -149,7 +149,7 @@ fn concatenated<'a>(a: &ListVal<'a>, b: &ListVal<'a>, meter: &mut Meter) -> Outc
             }
         }
     }
-    Ok(Val::List(ListVal::Sum(Rc::new(out), schema)))
+    Ok(Val::List(ListVal::Sum(Arc::new(out), schema)))
 }
 
 fn subtract<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {

@@ -1,7 +1,7 @@
 //! Functions of URLs.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use fieldmanager_value::internal::go_format::quote;
 
@@ -21,13 +21,13 @@ pub(super) const ALL: &[Function] = &[
         unary(a, |url: &Url| {
             call.meter.make(url.query.len().saturating_mul(2))?;
             call.meter.make_items(url.query.matches('&').count().saturating_add(1).saturating_mul(4))?;
-            Ok(Val::Map(MapVal::Made(Rc::new(query(&url.query)))))
+            Ok(Val::Map(MapVal::Made(Arc::new(query(&url.query)))))
         })
     }),
 ];
 
 fn url<'a>(text: &str) -> Outcome<'a> {
-    parse(text).map(|url| Val::Url(Rc::new(url))).or_else(|why| {
+    parse(text).map(|url| Val::Url(Arc::new(url))).or_else(|why| {
         fault(format!("URL parse error during conversion from string: parse {}: {why}", quote(text)))
     })
 }

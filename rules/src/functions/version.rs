@@ -1,6 +1,6 @@
 //! Semantic versions. Their comparisons have the names of those of quantities.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use semver::Version;
 
@@ -23,7 +23,7 @@ fn number(part: u64) -> i64 {
 
 fn semver<'a>(text: &str, normalizes: bool) -> Result<Val<'a>, Fault> {
     let parsed = if normalizes { Version::parse(&normalized(text)) } else { Version::parse(text) };
-    parsed.map(|version| Val::Semver(Rc::new(version))).map_err(|error| Fault::Error(error.to_string()))
+    parsed.map(|version| Val::Semver(Arc::new(version))).map_err(|error| Fault::Error(error.to_string()))
 }
 
 /// The version without the prefix `v` and leading zeros, and with all three numbers.
