@@ -20,7 +20,7 @@ const STACK: usize = if cfg!(debug_assertions) { 128 << 20 } else { 32 << 20 };
 /// A resolved expression. The variables of a scope are numbered: `self` is 0 and `oldSelf` is 1.
 #[derive(Debug)]
 pub(crate) enum Expr {
-    /// What does not depend on the object, and has no cost.
+    /// A value that does not depend on the object. It has no cost.
     Constant(Outcome<'static>),
     Variable(usize),
     Select {

@@ -168,7 +168,7 @@ fn distinct<'a>(list: &ListVal<'a>, meter: &mut Meter) -> Outcome<'a> {
     Ok(Val::list(out))
 }
 
-/// Items in the order of their keys, which come first.
+/// Items in the order of their keys. A pair is a key and its item.
 pub(crate) fn sorted<'a>(mut keyed: Vec<(Val<'a>, Val<'a>)>, meter: &mut Meter) -> Outcome<'a> {
     meter.sort(keyed.iter().map(|(key, _)| key))?;
     let mut is_comparable = true;
