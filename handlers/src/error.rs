@@ -29,14 +29,6 @@ pub enum ResourceError {
         /// The fault.
         message: String,
     },
-    /// Rules of the custom resource cannot be run: see [`strict_cel`](crate::Resource::strict_cel).
-    #[error("{kind}: {}", faults.join("; "))]
-    Rules {
-        /// The kind at the version.
-        kind: GroupVersionKind,
-        /// The rules, each with its expression and the reason.
-        faults: Vec<String>,
-    },
     /// The types do not have the kind.
     #[error("{message}")]
     Types {

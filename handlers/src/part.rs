@@ -31,7 +31,6 @@ pub(crate) struct Inner {
     pub(crate) ephemeral: Option<Part>,
     pub(crate) scale: Option<(Part, ScaleFields)>,
     pub(crate) patch_types: &'static [PatchType],
-    pub(crate) rule_faults: Vec<String>,
 }
 
 impl Inner {
@@ -64,8 +63,6 @@ impl Inner {
 pub(crate) struct Options {
     /// Whether the answers of kube-apiserver are preferred where they are worse.
     pub(crate) server_answers: bool,
-    /// Whether rules of definitions that cannot be run are refused.
-    pub(crate) strict_cel: bool,
     /// Whether unions have no effect.
     pub(crate) ignores_unions: bool,
     /// Whether objects are not validated.

@@ -111,7 +111,6 @@ impl Resource {
                 ephemeral: optional(Subresource::EphemeralContainers)?,
                 scale,
                 patch_types: &PatchType::BUILT_IN,
-                rule_faults: Vec::new(),
             }),
         })
     }
@@ -176,7 +175,6 @@ impl Resource {
                 ephemeral: None,
                 scale,
                 patch_types: &PatchType::CUSTOM,
-                rule_faults: kind.rule_faults(),
             }),
         })
     }
@@ -214,51 +212,6 @@ impl Resource {
             self.options.ignores_unions = !on;
         }
         self
-    }
-
-    /// Whether to refuse rules (`x-kubernetes-validations`) that cannot be run, although an API server may run them. Off by
-    /// default: objects of a custom resource are not checked by such rules, and a request that creates or changes a
-    /// `CustomResourceDefinition` with them gets a warning that quotes each one. On, such a request is answered with 422.
-    ///
-    /// # Errors
-    ///
-    /// [`ResourceError::Rules`] if this is a custom resource with such rules.
-    ///
-    /// ```
-    /// use fieldmanager_handlers::{Resource, ResourceError};
-    /// use fieldmanager_structural::crd::CustomResource;
-    /// let schema = "{type: object, x-kubernetes-validations: [{rule: 'self.a.isOdd()'}]}";
-    /// let versions = format!("[{{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {schema}}}}}]");
-    /// let shop = CustomResource::from_value(&fieldmanager_testing::shop(&versions))?;
-    /// let refused = Resource::custom(&shop, "v1")?.strict_cel(true);
-    /// assert!(matches!(refused, Err(ResourceError::Rules { .. })));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn strict_cel(mut self, on: bool) -> Result<Self, ResourceError> {
-        if on && !self.inner.rule_faults.is_empty() {
-            let kind = self.kind().clone();
-            return Err(ResourceError::Rules { kind, faults: self.inner.rule_faults.clone() });
-        }
-        self.options.strict_cel = on;
-        Ok(self)
-    }
-
-    /// The rules of a custom resource (`x-kubernetes-validations`) that cannot be run and are not checked, each with its
-    /// text and the reason. A server accepts the definition with these warnings, or refuses it to be strict.
-    ///
-    /// ```
-    /// use fieldmanager_handlers::Resource;
-    /// use fieldmanager_structural::crd::CustomResource;
-    /// let rules = "[{rule: 'self.a.isOdd()'}]";
-    /// let schema = format!("{{type: object, properties: {{a: {{type: integer}}}}, x-kubernetes-validations: {rules}}}");
-    /// let versions = format!("[{{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {schema}}}}}]");
-    /// let shop = CustomResource::from_value(&fieldmanager_testing::shop(&versions))?;
-    /// let faults = Resource::custom(&shop, "v1")?.rule_faults();
-    /// assert!(faults[0].contains("the rule `self.a.isOdd()` cannot be run"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn rule_faults(&self) -> Vec<String> {
-        self.inner.rule_faults.clone()
     }
 
     /// Whether objects are validated. On by default.

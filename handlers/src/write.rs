@@ -304,17 +304,8 @@ impl<'r> Write<'r> {
         let live = read.stored.map(|_| &read.live);
         let change = Change { subresource: self.strategy(), object, live, now: self.request.now };
         let found = self.resource.object.kind.check(&change, !self.options.ignores_unions);
-        let mut errors = found.errors;
+        let errors = found.errors;
         found.warnings.into_iter().for_each(|text| self.warnings.add(text));
-        for fault in found.unchecked {
-            match self.options.strict_cel {
-                true => {
-                    let detail = format!("cannot be run: {}", fault.reason);
-                    errors.push(FieldError::invalid(fault.path, fault.rule, detail));
-                }
-                false => self.warnings.add(fault.to_string()),
-            }
-        }
         if !errors.is_empty() {
             let target = self.target(metadata::text(object, "name"));
             return Err(match found.named {

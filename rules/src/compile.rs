@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use fieldmanager_structural::Structural;
 use fieldmanager_structural::internal::NestedValueValidation;
-use fieldmanager_structural::{FieldPath, Structural};
 use fieldmanager_value::internal::level;
-use fieldmanager_value::{List, Map, Str, Value};
+use fieldmanager_value::{Map, Str, Value};
 
 use crate::rule::{Rule, rule};
-use crate::rule_fault::RuleFault;
 
 /// The rules of a schema and of the schemas below it.
 #[derive(Debug)]
@@ -75,14 +74,13 @@ impl<'s> Source<'s> {
     }
 }
 
-/// Compiles the rules of a schema of resources, or of other values; `None` if it has none that can be run.
-pub(crate) fn compile(schema: &Structural, is_resource: bool, refused: &mut Vec<RuleFault>) -> Option<Node> {
+/// Compiles the rules of a schema of resources, or of other values; `None` if it has none.
+pub(crate) fn compile(schema: &Structural, is_resource: bool) -> Option<Node> {
     if !has_rules(schema) {
         return None;
     }
     let values = with_metadata(schema, is_resource);
-    let mut compiler = Compiler { refused };
-    compiler.node(Source::Structure(schema), schema, &values, &FieldPath::empty())
+    node(Source::Structure(schema), schema, &values)
 }
 
 fn has_rules(schema: &Structural) -> bool {
@@ -188,87 +186,52 @@ pub fn is_exposed(schema: &Structural) -> bool {
     })
 }
 
-struct Compiler<'r> {
-    refused: &'r mut Vec<RuleFault>,
-}
-
-impl Compiler<'_> {
-    fn node(
-        &mut self,
-        source: Source<'_>,
-        schema: &Structural,
-        values: &Structural,
-        path: &FieldPath,
-    ) -> Option<Node> {
-        level(|| {
-            let mut out = Node {
-                rules: Vec::new(),
-                uses_old_self: false,
-                schema: schema.clone(),
-                values: values.clone(),
-                properties: BTreeMap::new(),
-                items: None,
-                additional: None,
-                all_of: Vec::new(),
+fn node(source: Source<'_>, schema: &Structural, values: &Structural) -> Option<Node> {
+    level(|| {
+        let declared = source.validations().and_then(Value::as_list).into_iter().flatten();
+        let rules: Vec<Rule> = declared.filter_map(|declared| rule(declared, schema)).collect();
+        let mut out = Node {
+            uses_old_self: rules.iter().any(Rule::uses_old_self),
+            rules,
+            schema: schema.clone(),
+            values: values.clone(),
+            properties: BTreeMap::new(),
+            items: None,
+            additional: None,
+            all_of: Vec::new(),
+        };
+        if let (Some(source), Some(schema), Some(values)) =
+            (source.items(), schema.items.as_ref(), values.items.as_ref())
+        {
+            out.items = node(source, schema, values).map(Box::new);
+        }
+        let inner = |schema: &Structural| schema.additional_properties.as_ref()?.schema().cloned();
+        if let (Some(source), Some(schema), Some(values)) =
+            (source.additional(), inner(schema), inner(values))
+        {
+            out.additional = node(source, &schema, &values).map(Box::new);
+        }
+        for (name, source) in source.properties() {
+            let Some(schema) = schema.properties.get(name.as_str()) else { continue };
+            if !is_exposed(schema) {
+                continue;
+            }
+            // The names of metadata replace what the definition declares, but rules see the latter.
+            let values = match values.properties.get(name.as_str()) {
+                Some(values) if !matches!(name.as_str(), "metadata" | "kind" | "apiVersion") => values,
+                _ => schema,
             };
-            let declared = source.validations().and_then(Value::as_list);
-            self.rules(declared, schema, path, &mut out);
-            if let (Some(source), Some(schema), Some(values)) =
-                (source.items(), schema.items.as_ref(), values.items.as_ref())
-            {
-                out.items = self.node(source, schema, values, &path.child("items")).map(Box::new);
-            }
-            let inner = |schema: &Structural| -> Option<Structural> {
-                schema.additional_properties.as_ref()?.schema().cloned()
-            };
-            if let (Some(source), Some(schema), Some(values)) =
-                (source.additional(), inner(schema), inner(values))
-            {
-                let path = path.child("additionalProperties");
-                out.additional = self.node(source, &schema, &values, &path).map(Box::new);
-            }
-            for (name, source) in source.properties() {
-                let Some(schema) = schema.properties.get(name.as_str()) else { continue };
-                if !is_exposed(schema) {
-                    continue;
-                }
-                // The names of metadata replace what the definition declares, but rules see the latter.
-                let values = match values.properties.get(name.as_str()) {
-                    Some(values) if !matches!(name.as_str(), "metadata" | "kind" | "apiVersion") => values,
-                    _ => schema,
-                };
-                let path = path.child("properties").key(name.clone());
-                if let Some(node) = self.node(source, schema, values, &path) {
-                    out.properties.insert(name.clone(), node);
-                }
-            }
-            for (at, nested) in source.all_of().iter().enumerate() {
-                let path = path.child("allOf").index(at);
-                out.all_of.extend(self.node(Source::Nested(nested), schema, values, &path));
-            }
-            let is_empty = out.rules.is_empty()
-                && out.properties.is_empty()
-                && out.items.is_none()
-                && out.additional.is_none()
-                && out.all_of.is_empty();
-            (!is_empty).then_some(out)
-        })
-    }
-
-    fn rules(&mut self, declared: Option<&List>, schema: &Structural, path: &FieldPath, out: &mut Node) {
-        for (at, declared) in declared.into_iter().flatten().enumerate() {
-            match rule(declared, schema) {
-                None => {}
-                Some(Ok(rule)) => {
-                    out.uses_old_self |= rule.program.uses_old_self;
-                    out.rules.push(rule);
-                }
-                Some(Err(refusal)) => self.refused.push(RuleFault {
-                    path: path.child("x-kubernetes-validations").index(at),
-                    rule: refusal.source,
-                    reason: refusal.reason,
-                }),
+            if let Some(node) = node(source, schema, values) {
+                out.properties.insert(name.clone(), node);
             }
         }
-    }
+        let parts = source.all_of().iter();
+        out.all_of = parts.filter_map(|nested| node(Source::Nested(nested), schema, values)).collect();
+        let is_empty = out.rules.is_empty()
+            && out.properties.is_empty()
+            && out.items.is_none()
+            && out.additional.is_none()
+            && out.all_of.is_empty();
+        (!is_empty).then_some(out)
+    })
 }

@@ -15,10 +15,9 @@
 //!     - {rule: self.min <= self.max, message: min must not exceed max}
 //!     properties: {min: {type: integer}, max: {type: integer}}
 //! ")?)?;
-//! let compiled = Rules::compile(&schema);
-//! assert!(compiled.refused.is_empty());
+//! let rules = Rules::compile(&schema);
 //! let object = Value::from_yaml("{spec: {min: 2, max: 1}}")?;
-//! let evaluated = compiled.rules.validate(&FieldPath::empty(), &object, None, BUDGET);
+//! let evaluated = rules.validate(&FieldPath::empty(), &object, None, BUDGET);
 //! assert_eq!(evaluated.errors[0].to_string(), "spec: Invalid value: min must not exceed max");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -54,7 +53,6 @@ mod literal;
 mod meter;
 mod object;
 mod rule;
-mod rule_fault;
 mod time;
 mod url;
 mod validate;
@@ -67,12 +65,11 @@ use fieldmanager_value::Value;
 use fieldmanager_value::internal::with_room;
 
 pub use evaluated::{BUDGET, Evaluated, RULE_BUDGET};
-pub use rule_fault::RuleFault;
 
 /// Items for the other crates of the workspace; no part of the public interface.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::check::{CheckedRule, RuleChecks, RuleOptions};
+    pub use crate::check::{CheckedRule, RuleChecks, RuleOptions, all_overloads};
     pub use crate::compile::{is_exposed, with_metadata};
     pub use crate::url::{Url, parse as parse_url};
 }
@@ -82,50 +79,32 @@ pub mod internal {
 /// ```
 /// use fieldmanager_rules::Rules;
 /// use fieldmanager_structural::Structural;
-/// assert!(Rules::compile(&Structural::default()).rules.is_empty());
+/// assert!(Rules::compile(&Structural::default()).is_empty());
 /// ```
 #[derive(Default)]
 pub struct Rules {
     root: Option<Box<compile::Node>>,
 }
 
-/// The outcome of compiling the rules of a schema.
-///
-/// ```
-/// use fieldmanager_rules::Rules;
-/// use fieldmanager_structural::Structural;
-/// use fieldmanager_value::Value;
-/// let schema = Value::from_yaml("{type: object, x-kubernetes-validations: [{rule: odd(self)}]}")?;
-/// let compiled = Rules::compile(&Structural::from_value(&schema)?);
-/// assert!(compiled.rules.is_empty());
-/// assert_eq!(
-///     compiled.refused[0].to_string(),
-///     "x-kubernetes-validations[0]: the rule `odd(self)` cannot be run: undeclared reference to 'odd'"
-/// );
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Default)]
-pub struct Compiled {
-    /// The rules that can be run.
-    pub rules: Rules,
-    /// The rules that cannot be run.
-    pub refused: Vec<RuleFault>,
-}
-
 impl Rules {
-    /// Compiles the rules of a schema, and of the schemas below it. A rule that cannot be run is left out and reported.
+    /// Compiles the rules of a schema, and of the schemas below it. As in an API server, a rule that cannot be run is an
+    /// error of each value that it is about.
     ///
     /// ```
-    /// use fieldmanager_rules::Rules;
-    /// use fieldmanager_structural::Structural;
+    /// use fieldmanager_rules::{BUDGET, Rules};
+    /// use fieldmanager_structural::{FieldPath, Structural};
     /// use fieldmanager_value::Value;
-    /// let schema = Value::from_yaml("{type: object, x-kubernetes-validations: [{rule: self.kind != ''}]}")?;
-    /// let compiled = Rules::compile(&Structural::from_value(&schema)?);
-    /// assert!(!compiled.rules.is_empty() && compiled.refused.is_empty());
+    /// let schema = Value::from_yaml("{type: object, x-kubernetes-validations: [{rule: odd(self)}]}")?;
+    /// let rules = Rules::compile(&Structural::from_value(&schema)?);
+    /// let evaluated = rules.validate(&FieldPath::empty(), &Value::from_yaml("{}")?, None, BUDGET);
+    /// assert_eq!(
+    ///     evaluated.errors[0].to_string(),
+    ///     "<nil>: Invalid value: \"object\": rule compile error: compilation failed: undeclared reference to 'odd'"
+    /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn compile(schema: &Structural) -> Compiled {
-        Self::compiled(schema, true)
+    pub fn compile(schema: &Structural) -> Rules {
+        Rules { root: compile::compile(schema, true).map(Box::new) }
     }
 
     /// Compiles the rules of a schema of values that are no resources, which have neither `kind` nor `metadata`.
@@ -135,20 +114,14 @@ impl Rules {
     /// use fieldmanager_structural::{FieldPath, Structural};
     /// use fieldmanager_value::Value;
     /// let schema = Value::from_yaml("{type: integer, x-kubernetes-validations: [{rule: self > 0}]}")?;
-    /// let rules = Rules::compile_value(&Structural::from_value(&schema)?).rules;
+    /// let rules = Rules::compile_value(&Structural::from_value(&schema)?);
     /// let evaluated = rules.validate(&FieldPath::root("default"), &Value::from(0), None, BUDGET);
     /// assert_eq!(evaluated.errors[0].to_string(), "default: Invalid value: 0: failed rule: self > 0");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[doc(hidden)]
-    pub fn compile_value(schema: &Structural) -> Compiled {
-        Self::compiled(schema, false)
-    }
-
-    fn compiled(schema: &Structural, is_resource: bool) -> Compiled {
-        let mut refused = Vec::new();
-        let root = compile::compile(schema, is_resource, &mut refused).map(Box::new);
-        Compiled { rules: Rules { root }, refused }
+    pub fn compile_value(schema: &Structural) -> Rules {
+        Rules { root: compile::compile(schema, false).map(Box::new) }
     }
 
     /// Whether there is no rule.
@@ -178,7 +151,7 @@ impl Rules {
     /// properties:
     ///   size: {type: integer, x-kubernetes-validations: [{rule: self >= oldSelf, reason: FieldValueForbidden}]}
     /// ")?)?;
-    /// let rules = Rules::compile(&schema).rules;
+    /// let rules = Rules::compile(&schema);
     /// let (old, new) = (Value::from_yaml("{size: 2}")?, Value::from_yaml("{size: 1}")?);
     /// assert!(rules.validate(&FieldPath::empty(), &new, None, BUDGET).errors.is_empty());
     /// let errors = rules.validate(&FieldPath::empty(), &new, Some(&old), BUDGET).errors;
@@ -196,7 +169,7 @@ impl Rules {
     /// use fieldmanager_structural::{FieldPath, Structural};
     /// use fieldmanager_value::Value;
     /// let schema = Value::from_yaml("{type: integer, x-kubernetes-validations: [{rule: self > 0}]}")?;
-    /// let rules = Rules::compile_value(&Structural::from_value(&schema)?).rules;
+    /// let rules = Rules::compile_value(&Structural::from_value(&schema)?);
     /// // The variable and the comparison.
     /// assert_eq!(rules.measure(&FieldPath::empty(), &Value::from(1), None, BUDGET).1, Some(2));
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -26,41 +26,23 @@ pub(crate) struct Rule {
     pub(crate) field_path: String,
     /// Whether `oldSelf` is an optional value, so that the rule runs without an old value too.
     pub(crate) has_optional_old: bool,
-    pub(crate) program: Program,
+    /// The expression, or why it cannot be run.
+    pub(crate) program: Result<Program, String>,
     /// The expression that makes the message, and its source.
     pub(crate) message_expression: Option<(Program, String)>,
 }
 
-/// Why a rule cannot be run.
-pub(crate) struct Refusal {
-    pub(crate) source: String,
-    pub(crate) reason: String,
-}
-
 /// Compiles a rule; `None` if it is empty.
-pub(crate) fn rule(declared: &Value, schema: &Structural) -> Option<Result<Rule, Refusal>> {
+pub(crate) fn rule(declared: &Value, schema: &Structural) -> Option<Rule> {
     let text = |name: &str| declared.get(name).and_then(Value::as_str).unwrap_or_default();
     let source = text("rule").trim();
     if source.is_empty() {
         return None;
     }
-    let program = match compile(text("rule")) {
-        Ok(program) => program,
-        Err(fault) => return Some(Err(Refusal { source: source.to_owned(), reason: fault })),
-    };
-    let message_expression = match text("messageExpression") {
-        "" => None,
-        source => match compile(source) {
-            Ok(program) => Some((program, source.to_owned())),
-            Err(fault) => {
-                return Some(Err(Refusal {
-                    source: source.trim().to_owned(),
-                    reason: format!("messageExpression: {fault}"),
-                }));
-            }
-        },
-    };
-    Some(Ok(Rule {
+    let message = text("messageExpression");
+    // As in an API server, an expression that cannot be run makes no message.
+    let message_program = (!message.is_empty()).then(|| compile(message).ok()).flatten();
+    Some(Rule {
         source: source.to_owned(),
         message: text("message").trim().to_owned(),
         reason: match text("reason") {
@@ -73,12 +55,17 @@ pub(crate) fn rule(declared: &Value, schema: &Structural) -> Option<Result<Rule,
             .map(|found| found.path)
             .unwrap_or_default(),
         has_optional_old: declared.get("optionalOldSelf") == Some(&Value::Bool(true)),
-        program,
-        message_expression,
-    }))
+        program: compile(text("rule")),
+        message_expression: message_program.map(|program| (program, message.to_owned())),
+    })
 }
 
 impl Rule {
+    /// Whether it refers to `oldSelf`.
+    pub(crate) fn uses_old_self(&self) -> bool {
+        self.program.as_ref().is_ok_and(|program| program.uses_old_self)
+    }
+
     /// The rule in errors: its message or its source.
     pub(crate) fn name(&self) -> &str {
         if self.message.is_empty() { &self.source } else { &self.message }

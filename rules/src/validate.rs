@@ -222,7 +222,14 @@ impl<'a> Walk<'a> {
         let new_value = read(object, &node.values);
         let old_value = old.filter(|_| node.uses_old_self).map(|old| read(old, &node.values));
         for rule in &node.rules {
-            if rule.program.uses_old_self && old.is_none() && !rule.has_optional_old {
+            let program = match &rule.program {
+                Ok(program) => program,
+                Err(fault) => {
+                    self.error(invalid(format!("rule compile error: compilation failed: {fault}")));
+                    continue;
+                }
+            };
+            if program.uses_old_self && old.is_none() && !rule.has_optional_old {
                 continue;
             }
             let old_self = match (&old_value, rule.has_optional_old) {
@@ -232,11 +239,11 @@ impl<'a> Walk<'a> {
                 (Some(Err(_)) | None, _) => None,
             };
             let conversion = match &old_value {
-                Some(Err(fault)) if rule.program.uses_old_self => Err(fault.clone()),
+                Some(Err(fault)) if program.uses_old_self => Err(fault.clone()),
                 _ => new_value.clone(),
             };
             let (outcome, cost) = match conversion {
-                Ok(value) => self.run(&rule.program, value, old_self.clone()),
+                Ok(value) => self.run(program, value, old_self.clone()),
                 Err(fault) => (Err(fault), 0),
             };
             if cost > self.budget {
@@ -287,7 +294,7 @@ impl<'a> Walk<'a> {
                 }
                 Err(detail) => FieldError::invalid(path(), type_name.clone(), detail),
             };
-            if rule.program.uses_old_self || !ratchet.is_unchanged(&mut self.known) {
+            if program.uses_old_self || !ratchet.is_unchanged(&mut self.known) {
                 self.error(error);
             } else if self.out.warnings.len() < LISTED {
                 self.out.warnings.push(error().to_string());

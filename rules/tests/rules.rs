@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 use fieldmanager_rules::{BUDGET, Evaluated, Rules};
-use fieldmanager_structural::{FieldPath, Structural};
+use fieldmanager_structural::{FieldError, FieldPath, Structural};
 use fieldmanager_value::Value;
 
 fn yaml(text: &str) -> Value {
@@ -15,9 +15,7 @@ fn with_rule(schema: &str, rule: &str) -> Rules {
     let schema = format!(
         "{{type: object, properties: {{f: {{x-kubernetes-validations: [{{rule: {rule}}}], {schema}}}}}}}"
     );
-    let compiled = Rules::compile(&Structural::from_value(&yaml(&schema)).unwrap());
-    assert!(compiled.refused.is_empty(), "{:?}", compiled.refused);
-    compiled.rules
+    Rules::compile(&Structural::from_value(&yaml(&schema)).unwrap())
 }
 
 fn evaluate(rules: &Rules, object: &str, old: Option<&str>) -> Evaluated {
@@ -93,7 +91,7 @@ fn fields_are_escaped_and_nulls_are_absent() {
 fn metadata_of_resources_has_names_only() {
     let schema = "{type: object, x-kubernetes-validations: [{rule: self.metadata.name == self.kind}, {rule: \
                   '!has(self.metadata.generateName)'}]}";
-    let rules = Rules::compile(&Structural::from_value(&yaml(schema)).unwrap()).rules;
+    let rules = Rules::compile(&Structural::from_value(&yaml(schema)).unwrap());
     let object = "{apiVersion: v1, kind: A, metadata: {name: A, labels: {a: b}}}";
     assert!(evaluate(&rules, object, None).errors.is_empty());
     let embedded = "type: object, x-kubernetes-embedded-resource: true";
@@ -128,7 +126,7 @@ fn transitions_run_where_old_values_are_found() {
              x-kubernetes-validations: [{{rule: self.v >= oldSelf.v}}], properties: {{k: {{type: string}}, v: \
              {{type: integer}}}}}}}}}}}}"
         );
-        Rules::compile(&Structural::from_value(&yaml(&schema)).unwrap()).rules
+        Rules::compile(&Structural::from_value(&yaml(&schema)).unwrap())
     };
     let map = list("x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k],");
     let (old, new) = ("{l: [{k: a, v: 2}]}", "{l: [{k: b, v: 1}, {k: a, v: 1}]}");
@@ -142,7 +140,7 @@ fn transitions_run_where_old_values_are_found() {
 fn optional_old_values_run_without_an_old_value() {
     let schema = "{type: object, properties: {f: {type: integer, x-kubernetes-validations: [{rule: \
                   'oldSelf.orValue(5) <= self', optionalOldSelf: true}]}}}";
-    let rules = Rules::compile(&Structural::from_value(&yaml(schema)).unwrap()).rules;
+    let rules = Rules::compile(&Structural::from_value(&yaml(schema)).unwrap());
     assert_eq!(evaluate(&rules, "{f: 1}", None).errors.len(), 1);
     assert!(evaluate(&rules, "{f: 1}", Some("{f: 1}")).errors.is_empty());
 }
@@ -163,7 +161,7 @@ fn message_reason_and_path_shape_the_error() {
             "{{type: object, x-kubernetes-validations: [{{rule: 'false', {rule}}}], properties: {{a-b: {{type: \
              object, additionalProperties: {{type: string}}}}, s: {{type: string}}}}}}"
         );
-        let rules = Rules::compile(&Structural::from_value(&yaml(&schema)).unwrap()).rules;
+        let rules = Rules::compile(&Structural::from_value(&yaml(&schema)).unwrap());
         assert_eq!(evaluate(&rules, "{s: x}", None).errors[0].to_string(), expected);
     };
     check("message: '  wrong '", "<nil>: Invalid value: wrong");
@@ -266,14 +264,12 @@ fn rules_that_cannot_run_are_refused() {
             "{{type: string, x-kubernetes-validations: [{{rule: {}}}, {{rule: '  '}}]}}",
             Value::from(rule).to_json()
         );
-        let compiled = Rules::compile(&Structural::from_value(&yaml(&schema)).unwrap());
-        assert!(compiled.rules.is_empty());
-        let [fault] = compiled.refused.as_slice() else { panic!("{:?}", compiled.refused) };
-        assert_eq!(
-            (fault.path.to_string().as_str(), fault.rule.as_str()),
-            ("x-kubernetes-validations[0]", rule)
-        );
-        assert!(fault.reason.contains(reason), "{}", fault.reason);
+        let rules = Rules::compile(&Structural::from_value(&yaml(&schema)).unwrap());
+        let errors = rules.validate(&FieldPath::root("f"), &Value::from("a"), None, BUDGET).errors;
+        let [error] = errors.as_slice() else { panic!("{errors:?}") };
+        let expected = "f: Invalid value: \"string\": rule compile error: compilation failed: ";
+        let detail = error.to_string();
+        assert!(detail.starts_with(expected) && detail.contains(reason), "{detail}");
     }
 }
 
@@ -311,13 +307,15 @@ fn expensive_rules_end_with_an_error() {
 #[test]
 fn deep_expressions_are_refused_or_run_on_a_small_stack() {
     fieldmanager_testing::on_small_stack("rules", || {
-        let compile = |expression: &str| {
+        let evaluate = |expression: &str| {
             let mut rule = fieldmanager_value::Map::single("rule", expression);
             rule.insert("message", "m");
             let mut schema = fieldmanager_value::Map::single("type", "integer");
             schema.insert("x-kubernetes-validations", Value::from(vec![Value::Map(rule)]));
-            Rules::compile(&Structural::from_value(&Value::Map(schema)).unwrap())
+            let rules = Rules::compile(&Structural::from_value(&Value::Map(schema)).unwrap());
+            rules.validate(&FieldPath::empty(), &Value::from(1), None, BUDGET).errors
         };
+        let is_refused = |errors: &[FieldError]| errors[0].detail.starts_with("rule compile error: ");
         for (open, middle, close) in [
             ("(", "1", ")"),
             ("[", "1", "]"),
@@ -334,15 +332,14 @@ fn deep_expressions_are_refused_or_run_on_a_small_stack() {
         ] {
             for levels in [10, 90, 200, 500, 3000] {
                 let expression = format!("{}{middle}{} == 1", open.repeat(levels), close.repeat(levels));
-                let compiled = compile(&expression);
-                let evaluated = compiled.rules.validate(&FieldPath::empty(), &Value::from(1), None, BUDGET);
-                assert!(evaluated.errors.len() <= 1);
+                let errors = evaluate(&expression);
+                assert!(errors.len() <= 1);
                 // The parser merges repeated signs and balances conjunctions.
                 let is_merged = matches!(open, "!" | "-" | "true && ");
-                assert!(levels < 3000 || is_merged || !compiled.refused.is_empty(), "{open}{close}");
+                assert!(levels < 3000 || is_merged || is_refused(&errors), "{open}{close}");
             }
         }
-        assert!(!compile(&format!("{}1 > 0", "1 + ".repeat(8_000))).refused.is_empty());
-        assert!(!compile(&"1 + ".repeat(40_000)).refused.is_empty());
+        assert!(is_refused(&evaluate(&format!("{}1 > 0", "1 + ".repeat(8_000)))));
+        assert!(is_refused(&evaluate(&"1 + ".repeat(40_000))));
     });
 }

@@ -34,7 +34,7 @@ fn rules_at_any_depth_of_a_schema_run_on_a_small_stack() {
                 .rev()
                 .find_map(|levels| Some((levels, Structural::from_value(&schema(levels)).ok()?)));
             let (levels, schema) = deepest.unwrap();
-            let compiled = Rules::compile(&schema);
+            let rules = Rules::compile(&schema);
             let object = |text: &str| {
                 (0..levels).fold(Value::from(text), |below, _| match form {
                     1 => Value::from(vec![below]),
@@ -42,8 +42,8 @@ fn rules_at_any_depth_of_a_schema_run_on_a_small_stack() {
                 })
             };
             let (new, old) = (object("x"), object("y"));
-            compiled.rules.validate(&FieldPath::empty(), &new, Some(&old), BUDGET);
-            compiled.rules.validate(&FieldPath::empty(), &new, None, BUDGET);
+            rules.validate(&FieldPath::empty(), &new, Some(&old), BUDGET);
+            rules.validate(&FieldPath::empty(), &new, None, BUDGET);
             Rules::compile_value(&schema);
         });
     }
@@ -58,8 +58,8 @@ fn deep_expressions_are_refused_or_run_on_a_small_stack() {
             {
                 let source = format!("{}{middle}{} == self", open.repeat(levels), close.repeat(levels));
                 let schema = map([("type", "string".into()), rules(&source)]);
-                let compiled = Rules::compile(&Structural::from_value(&schema).unwrap());
-                compiled.rules.validate(&FieldPath::empty(), &Value::from("a"), None, BUDGET);
+                let rules = Rules::compile(&Structural::from_value(&schema).unwrap());
+                rules.validate(&FieldPath::empty(), &Value::from("a"), None, BUDGET);
             }
         }
     });

@@ -9,10 +9,7 @@ use fieldmanager_value::internal::Work;
 fn rules(schema: &str, rule: &str) -> Rules {
     let rule = Value::from(rule).to_json();
     let schema = format!("{{{schema}, x-kubernetes-validations: [{{rule: {rule}}}]}}");
-    let compiled =
-        Rules::compile_value(&Structural::from_value(&Value::from_yaml(&schema).unwrap()).unwrap());
-    assert!(compiled.refused.is_empty(), "{:?}", compiled.refused);
-    compiled.rules
+    Rules::compile_value(&Structural::from_value(&Value::from_yaml(&schema).unwrap()).unwrap())
 }
 
 fn evaluate(rules: &Rules, value: &Value) -> Evaluated {
@@ -101,8 +98,7 @@ fn a_pattern_that_is_no_constant_is_compiled_once() {
 #[test]
 fn at_most_100_errors_are_listed() {
     let schema = "{type: array, items: {type: integer, x-kubernetes-validations: [{rule: self > 0}]}}";
-    let rules =
-        Rules::compile_value(&Structural::from_value(&Value::from_yaml(schema).unwrap()).unwrap()).rules;
+    let rules = Rules::compile_value(&Structural::from_value(&Value::from_yaml(schema).unwrap()).unwrap());
     let list = Value::from(vec![Value::from(0); 1000]);
     let errors = evaluate(&rules, &list).errors;
     assert_eq!(errors.len(), 101);
@@ -122,11 +118,10 @@ fn constant_patterns_are_compiled_when_a_value_needs_them() {
         let schema = rules_of(function).replace("!= 1", &format!("== {wanted}"));
         let schema = Structural::from_value(&Value::from_yaml(&schema).unwrap()).unwrap();
         let work = Work::new();
-        let compiled = work.run(|| Rules::compile_value(&schema)).unwrap();
-        assert!(compiled.refused.is_empty(), "{:?}", compiled.refused);
+        let rules = work.run(|| Rules::compile_value(&schema)).unwrap();
         assert!(work.steps() < 1_000_000, "{function}: {} steps", work.steps());
 
         let work = Work::with_limit(10_000_000);
-        assert!(work.run(|| evaluate(&compiled.rules, &Value::from("a"))).is_err(), "{function}");
+        assert!(work.run(|| evaluate(&rules, &Value::from("a"))).is_err(), "{function}");
     }
 }

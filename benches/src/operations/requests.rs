@@ -178,7 +178,7 @@ fn custom(part: &str) -> Option<Runner> {
         }
         "rules" => {
             let schema = Structural::from_value(&Value::from_yaml(&schema(true)).unwrap()).unwrap();
-            let rules = Rules::compile(&schema).rules;
+            let rules = Rules::compile(&schema);
             let budget = fieldmanager_rules::BUDGET;
             Some(reused(move || rules.validate(&FieldPath::empty(), &live, Some(&live), budget)))
         }

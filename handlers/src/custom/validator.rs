@@ -1,6 +1,6 @@
 //! Validates custom resources.
 
-use fieldmanager_rules::{BUDGET, Evaluated, RuleFault, Rules};
+use fieldmanager_rules::{BUDGET, Evaluated, Rules};
 use fieldmanager_structural::crd::{CrdError, CustomResource, ScalePaths, Scope};
 use fieldmanager_structural::internal::{
     NameSyntax, finalizer_warnings, validate_object_meta, validate_object_meta_update,
@@ -67,7 +67,6 @@ pub struct Validator {
     status: Option<(ValueValidator, Structural)>,
     scale: Option<ScalePaths>,
     rules: Rules,
-    refused: Vec<RuleFault>,
 }
 
 /// An error of preparing the validation of a version.
@@ -115,15 +114,12 @@ impl Validator {
             status: None,
             scale: found.scale.clone(),
             rules: Rules::default(),
-            refused: Vec::new(),
         };
         let Some(schema) = &found.schema else { return Ok(out) };
         let path = || FieldPath::root("spec").child("versions").key(version);
         out.schema = structural(schema, custom.preserve_unknown_fields, path)?;
         out.values = Some(ValueValidator::new(schema)?);
-        let compiled = Rules::compile(&out.schema);
-        out.rules = compiled.rules;
-        out.refused = compiled.refused;
+        out.rules = Rules::compile(&out.schema);
         if found.status
             && let Some(status) = schema.get("properties").and_then(|properties| properties.get("status"))
         {
@@ -248,22 +244,9 @@ impl Validator {
         finalizer_warnings(object.get("metadata"), old.and_then(|old| old.get("metadata")))
     }
 
-    /// The rules of the schema that cannot be run, and are not checked.
-    ///
-    /// ```
-    /// # use fieldmanager_handlers::custom::Validator;
-    /// # use fieldmanager_structural::crd::CustomResource;
-    /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
-    /// assert!(Validator::new(&shop, "v1")?.refused_rules().is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn refused_rules(&self) -> &[RuleFault] {
-        &self.refused
-    }
-
     /// Adds the violations of rules, and returns the warnings. They are not checked if the object does not fit its schema.
     fn rules(&self, object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) -> Vec<String> {
-        if self.rules.is_empty() && self.refused.is_empty() {
+        if self.rules.is_empty() {
             return Vec::new();
         }
         let blocks = |error: &FieldError| {

@@ -145,8 +145,7 @@ impl Walk {
             self.errors.extend(errors.into_iter().map(at));
             return;
         }
-        let compiled = if is_root { Rules::compile(schema) } else { Rules::compile_value(schema) };
-        let rules = compiled.rules;
+        let rules = if is_root { Rules::compile(schema) } else { Rules::compile_value(schema) };
         // As an update that changes nothing, and as a new value.
         let errors = rules.validate(path, value, Some(value), BUDGET).errors;
         let new = rules.validate(path, value, None, BUDGET).errors;

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use fieldmanager_rules::RuleFault;
 use fieldmanager_rules::internal::{CheckedRule, RuleChecks, RuleOptions, is_exposed, with_metadata};
 use fieldmanager_structural::internal::rule_struct;
 use fieldmanager_structural::{FieldError, FieldPath, Structural};
@@ -17,18 +16,10 @@ use super::members::{flag, member, text};
 
 const KEYWORD: &str = "x-kubernetes-validations";
 
-/// The faults of expressions.
-#[derive(Default)]
-pub(super) struct Found {
-    pub(super) errors: Vec<FieldError>,
-    /// The rules that cannot be run, and that the API server accepts.
-    pub(super) unchecked: Vec<RuleFault>,
-}
-
 /// What a definition had before.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
-    /// The rules and the expressions of messages, which may use what newer API servers have, and need not be runnable.
+    /// The rules and the expressions of messages, which may use what newer API servers have.
     pub(super) rules: BTreeSet<String>,
     pub(super) messages: BTreeSet<String>,
 }
@@ -42,15 +33,15 @@ pub(super) fn check(
     faults: &[FieldError],
     known: &Known,
     is_unchanged: bool,
-) -> Found {
+) -> Vec<FieldError> {
     let faults = faults.iter().map(|error| error.path.clone()).collect();
     let costs = Costs::new(!is_unchanged);
-    let mut walk = Walk { root: path.clone(), faults, known, found: Found::default(), costs };
+    let mut walk = Walk { root: path.clone(), faults, known, errors: Vec::new(), costs };
     let place = Place { uncorrelated: None, most: Some(1) };
     // The schemas of values are made where the first rules are.
     walk.schema(schema, structural, None, path, place);
-    walk.found.errors.extend(walk.costs.total(path));
-    walk.found
+    walk.errors.extend(walk.costs.total(path));
+    walk.errors
 }
 
 struct Walk<'k> {
@@ -58,7 +49,7 @@ struct Walk<'k> {
     /// The paths of other faults.
     faults: BTreeSet<FieldPath>,
     known: &'k Known,
-    found: Found,
+    errors: Vec<FieldError>,
     costs: Costs,
 }
 
@@ -145,7 +136,7 @@ impl Walk<'_> {
         }
         let path = path.child(KEYWORD);
         if !is_exposed(values) {
-            self.found.errors.push(FieldError::internal(
+            self.errors.push(FieldError::internal(
                 path,
                 "internal error: failed to construct type information for x-kubernetes-validations rules: unable to \
                  convert structural schema to CEL declarations",
@@ -174,16 +165,16 @@ impl Walk<'_> {
         let is_stored = self.known.rules.contains(source);
         let checked = checks.rule(source, RuleOptions { has_optional_old, is_stored });
         let uses_old_self = checked.as_ref().is_ok_and(|checked| checked.uses_old_self);
-        if let Some(checked) = self.checked(rule, source, &rule_path, is_stored, checked) {
+        if let Some(checked) = self.checked(rule, &rule_path, checked) {
             let most = place.most.unwrap_or_else(|| checks.occurrences());
             let cost = checked.cost.saturating_mul(most);
-            self.found.errors.extend(self.costs.add(&rule_path, "rule", cost));
+            self.errors.extend(self.costs.add(&rule_path, "rule", cost));
             if !message.is_empty() {
                 let path = path.child("messageExpression");
                 let is_stored = self.known.messages.contains(message);
                 let checked = checks.message(message, RuleOptions { has_optional_old, is_stored });
-                if let Some(checked) = self.checked(rule, message, &path, is_stored, checked) {
-                    self.found.errors.extend(self.costs.add(&path, "messageExpression", checked.cost));
+                if let Some(checked) = self.checked(rule, &path, checked) {
+                    self.errors.extend(self.costs.add(&path, "messageExpression", checked.cost));
                 }
             }
         }
@@ -192,42 +183,27 @@ impl Walk<'_> {
                 let detail = format!(
                     "oldSelf cannot be used on the uncorrelatable portion of the schema within {above}"
                 );
-                self.found.errors.push(FieldError::invalid(rule_path, source, detail));
+                self.errors.push(FieldError::invalid(rule_path, source, detail));
             }
             (true, None) => {}
             (false, _) => {
                 if let Some(flag) = member(fields, "optionalOldSelf") {
                     let detail = "may not be set if oldSelf is not used in rule";
                     let path = path.child("optionalOldSelf");
-                    self.found.errors.push(FieldError::invalid(path, flag.clone(), detail));
+                    self.errors.push(FieldError::invalid(path, flag.clone(), detail));
                 }
             }
         }
     }
 
-    /// An expression that was checked; reports why it is refused, or why it cannot be run.
+    /// An expression that was checked; reports why it is refused.
     fn checked(
         &mut self,
         rule: &Value,
-        source: &str,
         path: &FieldPath,
-        is_stored: bool,
         checked: Result<CheckedRule, String>,
     ) -> Option<CheckedRule> {
-        let checked = match checked {
-            Ok(checked) => checked,
-            Err(detail) => {
-                self.found.errors.push(FieldError::invalid_shown(path.clone(), &rule_struct(rule), detail));
-                return None;
-            }
-        };
-        if let (Some(reason), false) = (&checked.unrunnable, is_stored) {
-            self.found.unchecked.push(RuleFault {
-                path: path.clone(),
-                rule: source.trim().to_owned(),
-                reason: reason.clone(),
-            });
-        }
-        Some(checked)
+        let refused = |detail| FieldError::invalid_shown(path.clone(), &rule_struct(rule), detail);
+        checked.map_err(|detail| self.errors.push(refused(detail))).ok()
     }
 }

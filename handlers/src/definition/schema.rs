@@ -67,13 +67,11 @@ pub(super) fn check(
         out.errors.extend(errors);
     }
     if let Some(structural) = valid {
-        let mut found = {
-            let is_unchanged = check.ratchet.is_unchanged(version.name);
-            expressions::check(schema, structural, &path, &below, &check.ratchet.expressions, is_unchanged)
-        };
+        let is_unchanged = check.ratchet.is_unchanged(version.name);
+        let found =
+            expressions::check(schema, structural, &path, &below, &check.ratchet.expressions, is_unchanged);
         out.errors.extend(below);
-        out.errors.append(&mut found.errors);
-        out.unchecked.append(&mut found.unchecked);
+        out.errors.extend(found);
     } else {
         out.errors.extend(below);
     }

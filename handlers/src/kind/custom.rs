@@ -53,11 +53,6 @@ impl Custom {
         }
     }
 
-    /// The rules that cannot be run.
-    pub(crate) fn rule_faults(&self) -> Vec<String> {
-        self.validator.refused_rules().iter().map(ToString::to_string).collect()
-    }
-
     /// An object that an apply made, with defaults.
     pub(crate) fn applied(&self, object: &Value) -> Value {
         // Validation reports the fault of an object without a valid type.
@@ -129,7 +124,6 @@ impl Kind for Custom {
             named: Some(body::own_kind(object)),
             warnings: found.warnings,
             notes: self.validator.warnings(object, live),
-            unchecked: Vec::new(),
         }
     }
 

@@ -6,7 +6,6 @@ pub(crate) mod deprecated;
 pub(crate) mod unions;
 
 use fieldmanager_managedfields::Time;
-use fieldmanager_rules::RuleFault;
 use fieldmanager_structural::{FieldError, GroupVersionKind};
 use fieldmanager_value::Value;
 
@@ -34,8 +33,6 @@ pub(crate) struct Checked {
     pub(crate) warnings: Vec<String>,
     /// The warnings that are sent with the answer to a valid object.
     pub(crate) notes: Vec<String>,
-    /// The rules of a definition that cannot be run, and that the API server may accept.
-    pub(crate) unchecked: Vec<RuleFault>,
 }
 
 impl From<Vec<FieldError>> for Checked {

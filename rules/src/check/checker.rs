@@ -44,6 +44,13 @@ pub(crate) struct Checked<'s> {
     pub(crate) steps: u64,
 }
 
+impl Checked<'_> {
+    /// The names and overloads of the functions that are called.
+    pub(crate) fn overloads(&self) -> Vec<(&'static str, &'static str)> {
+        self.called.iter().flatten().map(|overload| overload.text).collect()
+    }
+}
+
 /// Checks an expression; `None` if its types are too large.
 pub(crate) fn check<'s>(nodes: &mut Vec<Node>, root: Id, scope: &Scope<'s>) -> Option<Checked<'s>> {
     let limit = STEPS * (nodes.len() as u64 + 10);

@@ -12,7 +12,6 @@ use fieldmanager_value::internal::{level, proceed};
 
 use super::checker::Checked;
 use super::declared::Sizes;
-use super::overloads::Overload;
 use super::tree::{Fold, Form, Id, Node};
 use super::types::Type;
 use crate::literal::Literal;
@@ -34,6 +33,9 @@ const MAP: u64 = 30;
 /// The longest pattern of a named format, and the longest format.
 const FORMAT_PATTERN: f64 = 128.0;
 const FORMAT: u64 = 64;
+/// The cost of comparing addresses, and of comparing networks.
+const ADDRESS: Range = Range { min: 1, max: 4 };
+const NETWORK: Range = Range { min: 3, max: 7 };
 
 impl Range {
     const fn fixed(value: u64) -> Self {
@@ -59,6 +61,11 @@ impl Range {
 
     fn union(self, other: Range) -> Self {
         Range { min: self.min.min(other.min), max: self.max.max(other.max) }
+    }
+
+    /// The cost of visiting the bytes of a text.
+    fn read(self) -> Self {
+        self.scaled(TEXT)
     }
 }
 
@@ -142,13 +149,6 @@ pub(crate) struct Estimator<'s, 't> {
     locals: Vec<Local>,
 }
 
-/// An argument of a call.
-struct Argument {
-    node: Id,
-    size: Option<Range>,
-    cost: Range,
-}
-
 /// The cost of a call without its arguments, and the size of its result.
 struct Call {
     cost: Range,
@@ -158,6 +158,17 @@ struct Call {
 impl From<Range> for Call {
     fn from(cost: Range) -> Self {
         Call { cost, size: None }
+    }
+}
+
+impl Call {
+    fn making(size: Range, cost: Range) -> Self {
+        Call { cost, size: Some(size) }
+    }
+
+    /// A call that makes a list.
+    fn list(size: Range, visited: Range, factor: f64) -> Self {
+        Call::making(size, visited.scaled(factor).plus(Range::fixed(1 + LIST)))
     }
 }
 
@@ -354,285 +365,201 @@ impl<'s> Estimator<'s, '_> {
             self.learn(at, |known| (known.size, known.entries) = (size, entries));
             return cost;
         }
-        let mut all = Vec::with_capacity(arguments.len());
+        // The sizes are those of the target and of the arguments.
+        let (mut own, mut sizes) = (NOTHING, Vec::with_capacity(arguments.len() + 1));
         for argument in arguments {
-            let cost = self.node(*argument);
-            all.push(Argument { node: *argument, size: self.size(*argument), cost });
+            own = own.plus(self.node(*argument));
+            sizes.push(self.size(*argument));
         }
-        let outside = target.map_or(NOTHING, |target| self.node(target));
-        let target = target.map(|node| Argument { node, size: self.size(node), cost: outside });
+        let mut outside = NOTHING;
+        if let Some(target) = target {
+            outside = self.node(target);
+            sizes.insert(0, self.size(target));
+        }
+        let all: Vec<Id> = target.iter().chain(arguments).copied().collect();
         let checked = self.checked;
         let overloads = checked.called.get(at).map_or(&[][..], Vec::as_slice);
-        let sum = all.iter().fold(NOTHING, |sum, argument| sum.plus(argument.cost));
         let (mut cost, mut size): (Option<Range>, Option<Range>) = (None, None);
         // An optional selection has no overload in the table.
         if overloads.is_empty() {
             size = self.size(at);
-            cost = Some(sum.plus(Range::fixed(1)));
+            cost = Some(Range::fixed(1));
         }
         for overload in overloads {
-            let call = self.overload(at, function, overload, target.as_ref(), &all, sum);
+            let call = self.overload(at, overload.cost, &all, &sizes);
             cost = Some(cost.map_or(call.cost, |cost| cost.union(call.cost)));
             size = match (size, call.size) {
                 (Some(size), Some(own)) => Some(size.union(own)),
                 (size, own) => size.or(own),
             };
-            if let (operators::INDEX, Some(container)) = (function, arguments.first())
-                && let Some(step @ (Type::List(_) | Type::Map(_))) = overload.arguments.first()
-            {
-                let step = if matches!(step, Type::List(_)) { "@items" } else { "@values" };
-                size = self.entries(*container).map(|entries| entries.value);
-                let path = self.path(*container).then(step);
-                self.learn(at, |known| known.path = path);
-            }
             size = size.or_else(|| self.size(at));
         }
         self.learn(at, |known| known.size = size.or(known.size));
-        outside.plus(cost.unwrap_or(NOTHING))
-    }
-
-    fn overload(
-        &mut self,
-        at: Id,
-        function: &str,
-        overload: &Overload,
-        target: Option<&Argument>,
-        arguments: &[Argument],
-        sum: Range,
-    ) -> Call {
-        if let Some(call) = self.library(function, overload, target, arguments) {
-            return Call { cost: call.cost.plus(sum), size: call.size };
-        }
-        let sizes: Vec<Range> = arguments.iter().map(|argument| argument.size.unwrap_or(UNKNOWN)).collect();
-        let costs: Vec<Range> = arguments.iter().map(|argument| argument.cost).collect();
-        let own = target.map(|target| target.size.unwrap_or(UNKNOWN));
-        let first = overload.arguments.first().unwrap_or(&Type::Dyn);
-        let call: Call = match (function, own, sizes.as_slice()) {
-            ("format", Some(own), _) => own.scaled(TEXT).into(),
-            ("bytes", _, [text]) if first.is_plain("string") => {
-                let size = Range { min: text.min, max: text.max.wrapping_mul(4) };
-                Call { cost: text.scaled(TEXT), size: Some(size) }
+        // The parts of a conditional and of a conjunction are not all evaluated.
+        let least = match (function, arguments) {
+            (operators::LOGICAL_AND | operators::LOGICAL_OR, [first, ..]) => Some(self.node(*first)),
+            (operators::CONDITIONAL, [condition, then, otherwise]) => {
+                let chosen = self.node(*then).union(self.node(*otherwise));
+                return outside.plus(self.node(*condition)).plus(chosen);
             }
-            ("string", _, [bytes]) if first.is_plain("bytes") => {
-                Call { cost: bytes.scaled(TEXT), size: Some(Range { min: bytes.min / 4, max: bytes.max }) }
-            }
-            ("strings.quote", _, [text]) => {
-                let max = text.max.wrapping_mul(2).wrapping_add(2);
-                Call { cost: text.scaled(TEXT), size: Some(Range { min: text.min.wrapping_add(2), max }) }
-            }
-            ("startsWith" | "endsWith", _, [part]) => part.scaled(TEXT).into(),
-            (operators::IN, _, [_, list]) if matches!(overload.arguments.last(), Some(Type::List(_))) => {
-                list.scaled(1.0).into()
-            }
-            ("matches", own, [rest @ .., pattern]) => {
-                let text = own.or_else(|| rest.first().copied()).unwrap_or(UNKNOWN);
-                let text = text.plus(Range::fixed(1)).scaled(TEXT);
-                text.times(pattern.scaled(PATTERN)).into()
-            }
-            ("contains", Some(own), [part]) => own.scaled(TEXT).times(part.scaled(TEXT)).into(),
-            (operators::LOGICAL_AND | operators::LOGICAL_OR, ..) => {
-                return Range { min: costs.first().map_or(0, |cost| cost.min), max: sum.max }.into();
-            }
-            (operators::CONDITIONAL, _, [_, then, otherwise]) => {
-                if let [_, a, b] = arguments
-                    && let (Some(a), Some(b)) = (self.entries(a.node), self.entries(b.node))
-                {
-                    self.learn(at, |known| known.entries = Some(a.union(b)));
-                }
-                let cost = match costs.as_slice() {
-                    [condition, a, b] => condition.plus(a.union(*b)),
-                    _ => sum,
-                };
-                return Call { cost, size: Some(then.union(*otherwise)) };
-            }
-            (operators::ADD, _, [a, b]) if first.is_text() || matches!(first, Type::List(_)) => {
-                if let [a, b] = arguments
-                    && let (Some(a), Some(b)) = (self.entries(a.node), self.entries(b.node))
-                {
-                    self.learn(at, |known| known.entries = Some(a.union(b)));
-                }
-                let size = a.plus(*b);
-                Call {
-                    cost: if first.is_text() { size.scaled(TEXT) } else { Range::fixed(1) },
-                    size: Some(size),
-                }
-            }
-            (operators::EQUALS | operators::NOT_EQUALS, _, [a, b]) => compared(*a, *b).into(),
-            (
-                operators::LESS | operators::LESS_EQUALS | operators::GREATER | operators::GREATER_EQUALS,
-                _,
-                [a, b],
-            ) if first.is_text() => compared(*a, *b).into(),
-            _ => Range::fixed(1).into(),
+            _ => None,
         };
-        Call { cost: call.cost.plus(sum), size: call.size }
+        match least {
+            Some(first) => outside.plus(Range { min: first.min, max: own.max }),
+            None => outside.plus(own).plus(cost.unwrap_or(NOTHING)),
+        }
     }
 
-    /// The size of an item of a list. An unknown list has no items of a known type.
+    /// The cost and the size that an estimate of the table names. `all` are the target and the arguments.
+    fn overload(&mut self, at: Id, name: &str, all: &[Id], known: &[Option<Range>]) -> Call {
+        let sizes: Vec<Range> = known.iter().map(|size| size.unwrap_or(UNKNOWN)).collect();
+        let one = Range::fixed(1);
+        match (name, sizes.as_slice()) {
+            // Texts.
+            ("read", [text, ..]) | ("read-second", [_, text]) => text.read().into(),
+            ("canonical", [text]) => text.scaled(2.0 * TEXT).into(),
+            ("copy", [text, ..]) => Call::making(*text, text.read()),
+            ("encode", [text]) => {
+                Call::making(Range { min: text.min, max: text.max.wrapping_mul(4) }, text.read())
+            }
+            ("decode", [bytes]) => Call::making(Range { min: bytes.min / 4, max: bytes.max }, bytes.read()),
+            ("quote", [text]) => {
+                let quoted = |size: u64| size.wrapping_add(2);
+                let size = Range { min: quoted(text.min), max: quoted(text.max.wrapping_mul(2)) };
+                Call::making(size, text.read())
+            }
+            ("contains", [text, part]) => text.read().times(part.read()).into(),
+            ("matches", [text, pattern]) => matching(*text, *pattern).into(),
+            ("find", [text, pattern, ..]) => {
+                Call::making(Range { min: 0, max: text.max }, matching(*text, *pattern))
+            }
+            ("replace", [text, from, to, ..]) => replaced(*text, *from, *to),
+            ("split", [text, ..]) => {
+                let max = self.literal(all, 2).map_or(text.max, |limit| limit as u64);
+                Call::making(Range { min: 0, max }, text.scaled(2.0 * TEXT))
+            }
+            ("join", [list, rest @ ..]) => {
+                let item = all.first().and_then(|list| self.item(*list));
+                let mut size = item.map_or(NOTHING, |(item, _)| list.times(item));
+                if let [separator] = rest {
+                    let count = Range { min: list.min.saturating_sub(1), max: list.max.saturating_sub(1) };
+                    size = size.plus(separator.times(count));
+                }
+                Call::making(size, size.read())
+            }
+            ("address" | "address-text" | "network" | "network-text", [_, other]) => {
+                let cost = if name.starts_with("address") { ADDRESS } else { NETWORK };
+                if name.ends_with("text") { cost.plus(other.read()).into() } else { cost.into() }
+            }
+            ("validate", [_, text]) => text.read().scaled(FORMAT_PATTERN * PATTERN).into(),
+            // Lists and maps.
+            ("items", [_, list]) => list.scaled(1.0).into(),
+            ("visit", [list]) => Call::list(*list, *list, 1.0),
+            ("flatten", [list, _]) => Call::list(*list, *list, self.whole(all, 1, u64::MAX) as f64),
+            ("range", [_]) => {
+                let size = Range::fixed(self.whole(all, 0, u64::MAX));
+                Call::list(size, size, 1.0)
+            }
+            ("slice", [list, _, _]) => {
+                let [from, to] = [self.whole(all, 1, 0), self.whole(all, 2, list.max)];
+                let size = Range::fixed(to.wrapping_sub(from));
+                Call::list(size, size, 1.0)
+            }
+            ("sort" | "sort-texts", [.., keys]) => {
+                let size = keys.times(*keys);
+                Call::list(size, size, if name == "sort" { 2.0 } else { 2.0 + TEXT })
+            }
+            ("product", [a, b]) => a.times(*b).scaled(1.0).plus(one).into(),
+            ("products", [a, b]) => a.times(*b).scaled(2.0).plus(one).into(),
+            ("search" | "includes", [list, ..]) => match all.first().and_then(|list| self.item(*list)) {
+                Some((item, true)) => list.times(one.plus(item.read())).into(),
+                Some((_, false)) => (*list).into(),
+                None if name == "includes" => (*list).into(),
+                None => list.read().into(),
+            },
+            ("item", _) => {
+                let entries = all.first().and_then(|container| self.entries(*container));
+                if let Some(container) = all.first() {
+                    let path = self.path(*container).then("@items");
+                    self.learn(at, |known| known.path = path);
+                }
+                Call { cost: one, size: entries.map(|entries| entries.value) }
+            }
+            ("append" | "concat", [a, b]) => {
+                let size = a.plus(*b);
+                self.join(at, all);
+                Call::making(size, if name == "concat" { size.read() } else { one })
+            }
+            // Values of any type.
+            ("choice", [_, then, otherwise]) => {
+                self.join(at, all.get(1..).unwrap_or_default());
+                Call::making(then.union(*otherwise), NOTHING)
+            }
+            ("equal", [a, b]) => {
+                self.equal(all, known.last().copied().flatten()).unwrap_or_else(|| compared(*a, *b)).into()
+            }
+            ("compare", [a, b]) => compared(*a, *b).into(),
+            _ => one.into(),
+        }
+    }
+
+    /// Learns the entries of a value that is one of two, or both.
+    fn join(&mut self, at: Id, parts: &[Id]) {
+        if let [a, b] = parts
+            && let (Some(a), Some(b)) = (self.entries(*a), self.entries(*b))
+        {
+            self.learn(at, |known| known.entries = Some(a.union(b)));
+        }
+    }
+
+    /// The constant that an argument is.
+    fn literal(&self, all: &[Id], argument: usize) -> Option<i64> {
+        match self.form(*all.get(argument)?)? {
+            Form::Literal(Literal::Int(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    fn whole(&self, all: &[Id], argument: usize, default: u64) -> u64 {
+        self.literal(all, argument).map_or(default, |number| u64::try_from(number).unwrap_or(0))
+    }
+
+    /// The cost of comparing two values of a library.
+    fn equal(&self, all: &[Id], second: Option<Range>) -> Option<Range> {
+        let [a, b] = all else { return None };
+        let (Type::Named(a), Type::Named(b)) = (self.type_of(*a), self.type_of(*b)) else { return None };
+        let max = match *a {
+            "kubernetes.NamedFormat" => FORMAT,
+            "kubernetes.URL" => second.map_or(1, |size| size.max),
+            _ => 1,
+        };
+        (a == b).then(|| Range { min: 1, max }.read())
+    }
+
+    /// The size of an item of a list, and whether it is a text. An unknown list has no items of a known type.
     fn item(&mut self, list: Id) -> Option<(Range, bool)> {
-        let of = self.type_of(list);
-        let item = match of {
-            Type::List(item) | Type::Optional(item) => (**item).clone(),
-            Type::Map(pair) => pair.first().cloned()?,
+        let is_text = match self.type_of(list) {
+            Type::List(item) | Type::Optional(item) => item.is_text(),
+            Type::Map(pair) => pair.first()?.is_text(),
             _ => return None,
         };
         let mut steps = self.path(list).read();
         if !steps.is_empty() {
             steps.push("@items".into());
         }
-        Some((self.declared_size(&steps).unwrap_or(UNKNOWN), item.is_text()))
+        Some((self.declared_size(&steps).unwrap_or(UNKNOWN), is_text))
     }
+}
 
-    /// The cost of a function of a library.
-    fn library(
-        &mut self,
-        function: &str,
-        overload: &Overload,
-        target: Option<&Argument>,
-        arguments: &[Argument],
-    ) -> Option<Call> {
-        let own = target.map(|target| target.size.unwrap_or(UNKNOWN));
-        let sizes: Vec<Range> = arguments.iter().map(|argument| argument.size.unwrap_or(UNKNOWN)).collect();
-        let whole =
-            |at: usize, default: u64| match arguments.get(at).and_then(|argument| self.form(argument.node)) {
-                Some(Form::Literal(Literal::Int(number))) => u64::try_from(*number).unwrap_or(0),
-                _ => default,
-            };
-        let made = |factor: f64, size: Range, visited: Range| {
-            Some(Call { cost: visited.scaled(factor).plus(Range::fixed(1 + LIST)), size: Some(size) })
-        };
-        let sorted = |list: Range| {
-            let inner = match overload.arguments.last() {
-                Some(Type::List(item)) => item.is_text(),
-                _ => false,
-            };
-            made(if inner { 2.0 + TEXT } else { 2.0 }, list.times(list), list.times(list))
-        };
-        let nominal = Some(Range::fixed(1).into());
-        match (function, own, sizes.as_slice()) {
-            ("slice", Some(list), [_, _]) => {
-                let size = Range::fixed(whole(1, list.max).wrapping_sub(whole(0, 0)));
-                made(1.0, size, size)
-            }
-            ("flatten", Some(list), []) => made(1.0, list, list),
-            ("flatten", Some(list), [_]) => made(whole(0, u64::MAX) as f64, list, list),
-            ("lists.range", None, [_]) => {
-                let size = Range::fixed(whole(0, u64::MAX));
-                made(1.0, size, size)
-            }
-            ("reverse", Some(list), []) => made(1.0, list, list),
-            ("distinct", Some(list), []) => made(2.0, list.times(list), list.times(list)),
-            ("sort", Some(list), []) => sorted(list),
-            ("@sortByAssociatedKeys", Some(_), [keys]) => sorted(*keys),
-            ("sets.contains" | "sets.intersects" | "sets.equivalent", _, [a, b]) => {
-                let factor = if function == "sets.equivalent" { 2.0 } else { 1.0 };
-                Some(a.times(*b).scaled(factor).plus(Range::fixed(1)).into())
-            }
-            ("isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" | "includes", Some(list), _) => {
-                let one = Range::fixed(1);
-                Some(match self.item(target?.node) {
-                    Some((item, true)) => list.times(one.plus(item.scaled(TEXT))).into(),
-                    Some((_, false)) => list.times(one).into(),
-                    None if function == "includes" => list.times(one).into(),
-                    None => list.scaled(TEXT).into(),
-                })
-            }
-            ("url" | "lowerAscii" | "upperAscii" | "substring" | "trim", own, rest) => {
-                let text = own.or_else(|| rest.first().copied())?;
-                Some(Call { cost: text.scaled(TEXT), size: Some(text) })
-            }
-            ("replace", Some(text), [from, to, ..]) => Some(replaced(text, *from, *to)),
-            ("split", Some(text), _) => {
-                let max = match arguments.get(1).and_then(|limit| self.form(limit.node)) {
-                    Some(Form::Literal(Literal::Int(limit))) => *limit as u64,
-                    _ => text.max,
-                };
-                Some(Call { cost: text.scaled(2.0 * TEXT), size: Some(Range { min: 0, max }) })
-            }
-            ("join", Some(list), rest) => {
-                let mut size = self.item(target?.node).map_or(NOTHING, |(item, _)| list.times(item));
-                if let [separator, ..] = rest {
-                    let count = Range { min: list.min.saturating_sub(1), max: list.max.saturating_sub(1) };
-                    size = size.plus(separator.times(count));
-                }
-                Some(Call { cost: size.scaled(TEXT), size: Some(size) })
-            }
-            ("find" | "findAll", Some(text), [pattern, ..]) => {
-                let cost = text.plus(Range::fixed(1)).scaled(TEXT).times(pattern.scaled(PATTERN));
-                Some(Call { cost, size: Some(Range { min: 0, max: text.max }) })
-            }
-            ("ip", Some(_), []) => nominal,
-            (
-                "cidr" | "isIP" | "isCIDR" | "ip" | "quantity" | "isQuantity" | "semver" | "isSemver",
-                _,
-                [text, ..],
-            ) => Some(text.scaled(TEXT).into()),
-            ("ip.isCanonical", _, [text]) => Some(text.scaled(2.0 * TEXT).into()),
-            ("containsIP" | "containsCIDR", _, [other]) => {
-                let address = Range { min: 4, max: 16 };
-                let mut cost = address.plus(address).scaled(TEXT);
-                if function == "containsCIDR" {
-                    cost = cost.plus(address.scaled(TEXT)).plus(Range::fixed(1));
-                }
-                if overload.arguments.last().is_some_and(|last| last.is_plain("string")) {
-                    cost = cost.plus(other.scaled(TEXT));
-                }
-                Some(cost.into())
-            }
-            ("validate", _, [text]) => Some(text.scaled(TEXT).scaled(FORMAT_PATTERN * PATTERN).into()),
-            (
-                "masked"
-                | "prefixLength"
-                | "family"
-                | "isUnspecified"
-                | "isLoopback"
-                | "isLinkLocalMulticast"
-                | "isLinkLocalUnicast"
-                | "isGlobalUnicast"
-                | "format.named"
-                | "sign"
-                | "asInteger"
-                | "isInteger"
-                | "asApproximateFloat"
-                | "isGreaterThan"
-                | "isLessThan"
-                | "compareTo"
-                | "add"
-                | "sub"
-                | "major"
-                | "minor"
-                | "patch"
-                | "getScheme"
-                | "getHostname"
-                | "getHost"
-                | "getPort"
-                | "getEscapedPath"
-                | "getQuery",
-                ..,
-            ) => nominal,
-            (operators::EQUALS, _, [_, _]) => match arguments {
-                [a, b] => match (self.type_of(a.node), self.type_of(b.node)) {
-                    (Type::Named(a), Type::Named(c)) if a == c => match *a {
-                        "kubernetes.NamedFormat" => Some(Range { min: 1, max: FORMAT }.scaled(TEXT).into()),
-                        "kubernetes.URL" => {
-                            let max = b.size.map_or(1, |size| size.max);
-                            Some(Range { min: 1, max }.scaled(TEXT).into())
-                        }
-                        _ => nominal,
-                    },
-                    _ => None,
-                },
-                _ => None,
-            },
-            _ => None,
-        }
-    }
+/// The cost of matching a text.
+fn matching(text: Range, pattern: Range) -> Range {
+    text.plus(Range::fixed(1)).read().times(pattern.scaled(PATTERN))
 }
 
 /// The cost of comparing two values.
 fn compared(a: Range, b: Range) -> Range {
     let max = a.max.min(b.max);
-    Range { min: u64::from(max > 0), max }.scaled(TEXT)
+    Range { min: u64::from(max > 0), max }.read()
 }
 
 /// The cost and the size of a text in which parts are replaced.

@@ -15,6 +15,7 @@ use fieldmanager_structural::Structural;
 
 use self::checker::Checked;
 use self::declared::Sizes;
+pub use self::overloads::all_overloads;
 use self::scope::Scope;
 use self::tree::{Node, Tree};
 use self::types::{BOOL, STRING, Steps};
@@ -56,8 +57,8 @@ pub struct CheckedRule {
     pub cost: u64,
     /// Whether it refers to `oldSelf`.
     pub uses_old_self: bool,
-    /// Why it cannot be run here.
-    pub unrunnable: Option<String>,
+    /// The overloads of functions that it may call, as the table has them.
+    pub overloads: Vec<(&'static str, &'static str)>,
     /// The steps that checking its types took.
     pub steps: u64,
 }
@@ -127,7 +128,7 @@ impl<'s> RuleChecks<'s> {
             Ok(CheckedRule {
                 cost: estimate::estimate(&nodes, root, &checked, &mut self.sizes),
                 uses_old_self: checked.uses_old_self,
-                unrunnable: expression::resolve(&parsed).err(),
+                overloads: checked.overloads(),
                 steps: checked.steps,
             })
         })

@@ -8,36 +8,46 @@ use super::types::Type;
 /// One way to call a function.
 #[derive(Debug)]
 pub(crate) struct Overload {
+    /// The name of the function, and the overload as the table has it.
+    pub(crate) text: (&'static str, &'static str),
     pub(crate) is_member: bool,
     pub(crate) arguments: Vec<Type<'static>>,
     pub(crate) result: Type<'static>,
     /// The number of variables in the types, which are numbered from 0.
     pub(crate) variables: usize,
+    /// The name of the estimate of its cost.
+    pub(crate) cost: &'static str,
 }
 
-/// A line has the names of functions and their overloads: a dot for member functions, the arguments and the result.
-/// Lines that begin with spaces continue the line before. Capital letters are variables.
+/// A line has the names of functions and their overloads: a dot for member functions, the arguments, the result, and after
+/// an equals sign the name of the estimate of the cost, unless it is 1. An estimate before the overloads is that of all
+/// which have no own. Lines that begin with spaces continue the line before. Capital letters are variables.
 const TABLE: &str = include_str!("overloads.txt");
 
 static OVERLOADS: LazyLock<HashMap<&str, Vec<Overload>>> = LazyLock::new(|| {
     let mut out: HashMap<&str, Vec<Overload>> = HashMap::new();
-    let mut names: Vec<&str> = Vec::new();
+    let (mut names, mut cost) = (Vec::new(), "");
     for line in TABLE.lines() {
         let mut overloads = line;
         if !line.starts_with(' ')
             && let Some((before, after)) = line.rsplit_once(':')
         {
-            names = before.split(' ').collect();
-            overloads = after;
+            let (all, of_all) = before.split_once(" =").unwrap_or((before, ""));
+            (names, cost, overloads) = (all.split(' ').collect(), of_all, after);
         }
         for text in overloads.split_whitespace() {
             for name in &names {
-                out.entry(name).or_default().push(overload(text));
+                out.entry(name).or_default().push(overload(name, text, cost));
             }
         }
     }
     out
 });
+
+/// The names and overloads of all functions, as the table has them.
+pub fn all_overloads() -> Vec<(&'static str, &'static str)> {
+    OVERLOADS.values().flatten().map(|overload| overload.text).collect()
+}
 
 /// The overloads of a function; none if it does not exist. `includes` is only known to rules that are stored.
 pub(crate) fn overloads(name: &str, is_stored: bool) -> &'static [Overload] {
@@ -48,12 +58,13 @@ pub(crate) fn overloads(name: &str, is_stored: bool) -> &'static [Overload] {
     OVERLOADS.get(name).map_or(&[], Vec::as_slice)
 }
 
-fn overload(text: &'static str) -> Overload {
+fn overload(name: &'static str, text: &'static str, cost: &'static str) -> Overload {
+    let (text, cost) = text.split_once('=').unwrap_or((text, cost));
     let mut reader = Reader { left: text, variables: Vec::new() };
     let is_member = reader.skip(".");
     let arguments = reader.list();
     let result = reader.one();
-    Overload { is_member, arguments, result, variables: reader.variables.len() }
+    Overload { text: (name, text), is_member, arguments, result, variables: reader.variables.len(), cost }
 }
 
 /// Reads types of the table.

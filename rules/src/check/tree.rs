@@ -237,36 +237,38 @@ impl<'p> Tree<'p> {
 
     fn sort_by(&mut self, offset: usize, target: Id, variable: Id, key: Id) -> Id {
         const INPUT: &str = "@__sortBy_input__";
-        let variable = self.variable(variable, "argument must be a simple name");
-        let range = self.name(offset, INPUT);
-        let item = self.node(offset, Form::List(vec![(key, false)]));
-        let keys = self.fold(offset, range, (variable, None), Form::List(Vec::new()), |tree, result| {
-            tree.global(offset, operators::ADD, &[result, item])
-        });
-        let input = self.name(offset, INPUT);
+        let variable = self.variable(variable, "argument is not an identifier");
+        let [range, input] = [(); 2].map(|()| self.name(offset, INPUT));
+        let step = self.appended(offset, key);
+        let keys = self.fold(offset, range, (variable, None), (Form::List(Vec::new()), step), [None, None]);
         let sorted = self.member(offset, input, "@sortByAssociatedKeys", &[keys]);
         self.binding(offset, INPUT, target, sorted)
     }
 
-    /// A comprehension that visits all items, and whose result is the accumulator.
+    /// The accumulator, a list, with one more item.
+    fn appended(&mut self, offset: usize, item: Id) -> Id {
+        let (result, item) = (self.name(offset, RESULT), self.node(offset, Form::List(vec![(item, false)])));
+        self.global(offset, operators::ADD, &[result, item])
+    }
+
+    /// A comprehension. Without another condition and result, it visits all items and results in the accumulator.
     fn fold(
         &mut self,
         offset: usize,
         range: Id,
         (variable, second): (String, Option<String>),
-        initial: Form,
-        step: impl FnOnce(&mut Self, Id) -> Id,
+        (initial, step): (Form, Id),
+        [condition, result]: [Option<Id>; 2],
     ) -> Id {
-        let accumulator = self.name(offset, RESULT);
         let fold = Fold {
             range,
             variable,
             second,
             result_name: RESULT.to_owned(),
             initial: self.node(offset, initial),
-            condition: self.literal(offset, Literal::Bool(true)),
-            step: step(self, accumulator),
-            result: self.name(offset, RESULT),
+            condition: condition.unwrap_or_else(|| self.literal(offset, Literal::Bool(true))),
+            step,
+            result: result.unwrap_or_else(|| self.name(offset, RESULT)),
             is_binding: false,
         };
         self.node(offset, Form::Fold(Box::new(fold)))
@@ -288,64 +290,39 @@ impl<'p> Tree<'p> {
             let at = self.nodes.get(second).map_or(0, |node| node.offset);
             self.faults.push((at, format!("duplicate variable name: {first}")));
         }
-        let key = first.clone();
-        let names = (first, Some(second));
-        let initial = match name {
-            "all" | "exists" => Form::Literal(Literal::Bool(name == "all")),
-            "existsOne" | "exists_one" => Form::Literal(Literal::Int(0)),
-            "transformList" => Form::List(Vec::new()),
-            _ => Form::Map(Vec::new()),
-        };
-        let fold = self.fold(offset, range, names, initial, |tree, result| {
-            let step = match name {
-                "all" => return tree.global(offset, operators::LOGICAL_AND, &[result, body]),
-                "exists" => return tree.global(offset, operators::LOGICAL_OR, &[result, body]),
-                "existsOne" | "exists_one" => {
-                    let one = tree.literal(offset, Literal::Int(1));
-                    let more = tree.global(offset, operators::ADD, &[result, one]);
-                    let same = tree.name(offset, RESULT);
-                    return tree.global(offset, operators::CONDITIONAL, &[body, more, same]);
-                }
-                "transformList" => {
-                    let item = tree.node(offset, Form::List(vec![(body, false)]));
-                    tree.global(offset, operators::ADD, &[result, item])
-                }
-                "transformMap" => {
-                    let key = tree.name(offset, &key);
-                    tree.global(offset, "cel.@mapInsert", &[result, key, body])
-                }
-                _ => tree.global(offset, "cel.@mapInsert", &[result, body]),
-            };
-            match filter {
-                None => step,
-                Some(filter) => {
-                    let same = tree.name(offset, RESULT);
-                    tree.global(offset, operators::CONDITIONAL, &[filter, step, same])
-                }
+        // The accumulator is used at most twice.
+        let [result, other] = [(); 2].map(|()| self.name(offset, RESULT));
+        let (initial, mut step, ends) = match name {
+            "all" => {
+                let goes_on = self.global(offset, operators::NOT_STRICTLY_FALSE, &[other]);
+                let step = self.global(offset, operators::LOGICAL_AND, &[result, body]);
+                (Form::Literal(Literal::Bool(true)), step, [Some(goes_on), None])
             }
-        });
-        self.quantifier(offset, name, fold);
-        fold
-    }
-
-    /// Sets the condition and the result of a quantifier over two variables.
-    fn quantifier(&mut self, offset: usize, name: &str, fold: Id) {
-        let accumulator = self.name(offset, RESULT);
-        let (condition, result) = match name {
-            "all" => (Some(self.global(offset, operators::NOT_STRICTLY_FALSE, &[accumulator])), None),
             "exists" => {
-                let not = self.global(offset, operators::LOGICAL_NOT, &[accumulator]);
-                (Some(self.global(offset, operators::NOT_STRICTLY_FALSE, &[not])), None)
+                let not = self.global(offset, operators::LOGICAL_NOT, &[other]);
+                let goes_on = self.global(offset, operators::NOT_STRICTLY_FALSE, &[not]);
+                let step = self.global(offset, operators::LOGICAL_OR, &[result, body]);
+                (Form::Literal(Literal::Bool(false)), step, [Some(goes_on), None])
             }
             "existsOne" | "exists_one" => {
-                let one = self.literal(offset, Literal::Int(1));
-                (None, Some(self.global(offset, operators::EQUALS, &[accumulator, one])))
+                let [one, same] = [(); 2].map(|()| self.literal(offset, Literal::Int(1)));
+                let more = self.global(offset, operators::ADD, &[result, one]);
+                let last = self.name(offset, RESULT);
+                let is_one = self.global(offset, operators::EQUALS, &[last, same]);
+                let step = self.global(offset, operators::CONDITIONAL, &[body, more, other]);
+                (Form::Literal(Literal::Int(0)), step, [None, Some(is_one)])
             }
-            _ => return,
+            "transformList" => (Form::List(Vec::new()), self.appended(offset, body), [None, None]),
+            _ => {
+                let key = (name == "transformMap").then(|| self.name(offset, &first));
+                let arguments: Vec<Id> = [result].into_iter().chain(key).chain([body]).collect();
+                let step = self.global(offset, "cel.@mapInsert", &arguments);
+                (Form::Map(Vec::new()), step, [None, None])
+            }
         };
-        if let Some(Node { form: Form::Fold(fold), .. }) = self.nodes.get_mut(fold) {
-            fold.condition = condition.unwrap_or(fold.condition);
-            fold.result = result.unwrap_or(fold.result);
+        if let Some(filter) = filter {
+            step = self.global(offset, operators::CONDITIONAL, &[filter, step, other]);
         }
+        self.fold(offset, range, (first, Some(second)), (initial, step), ends)
     }
 }

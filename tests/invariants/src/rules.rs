@@ -40,11 +40,11 @@ impl RulesInput {
             return None;
         }
         let validator = Validator::new(documents.first()?).ok()?;
-        let compiled = Rules::compile(&schema);
+        let rules = Rules::compile(&schema);
         let budget = documents.get(1).and_then(Value::as_i64).and_then(|budget| u64::try_from(budget).ok());
         Some(RulesInput {
             schema,
-            rules: compiled.rules,
+            rules,
             validator,
             object: documents.get(2).cloned().unwrap_or_default(),
             old: documents.get(3).cloned(),
