@@ -590,6 +590,8 @@ fn part<'a>(operand: &Val<'a>, key: &Val<'_>, may_be_absent: bool) -> Result<Opt
                 }
             }
         }
-        _ => no_overload(),
+        // As in cel-go, a value without parts has no key.
+        _ if may_be_absent => Ok(None),
+        _ => fault(format!("no such key: {}", shown(key))),
     }
 }

@@ -88,6 +88,17 @@ fn fields_are_escaped_and_nulls_are_absent() {
 }
 
 #[test]
+fn a_scalar_has_no_keys() {
+    check(
+        "x-kubernetes-int-or-string: true",
+        "self.a == 1",
+        "5",
+        &["f: Invalid value: \"\": no such key: a evaluating rule: self.a == 1"],
+    );
+    check("x-kubernetes-int-or-string: true", "!has(self.a)", "5", &[]);
+}
+
+#[test]
 fn metadata_of_resources_has_names_only() {
     let schema = "{type: object, x-kubernetes-validations: [{rule: self.metadata.name == self.kind}, {rule: \
                   '!has(self.metadata.generateName)'}]}";
