@@ -13,7 +13,7 @@ use fieldmanager_value::{Str, Value};
 use crate::answer::Verb;
 use crate::error::Failure;
 use crate::plain;
-use crate::requests::{Request, entries_of, kind_of};
+use crate::request::{Request, entries_of, kind_of, strip_hint};
 use crate::types::Source;
 
 /// The remedy for entries at a version with other fields.
@@ -131,9 +131,7 @@ pub(crate) fn with_files(error: Error, manager: &str, given: String, live: Strin
         Error::Invalid { callers: true, source, .. } => Failure::Invalid { file: given, errors: source },
         Error::Invalid { source, .. } => Failure::Invalid { file: live, errors: source },
         Error::Entry(fault) => Failure::input(live, fault),
-        Error::ManagedFieldsInConfig => {
-            Failure::input(given, crate::requests::strip_hint(&error.to_string()))
-        }
+        Error::ManagedFieldsInConfig => Failure::input(given, strip_hint(&error.to_string())),
         other => match other.kind() {
             ErrorKind::Stored => Failure::input(live, other),
             ErrorKind::Conversion => Failure::input(live, format!("{other}{CONVERSION}")),

@@ -9,7 +9,7 @@ use crate::args::OwnedArgs;
 use crate::error::Failure;
 use crate::files::{self, Files};
 use crate::output::{self, Line};
-use crate::requests::entries_of;
+use crate::request::entries_of;
 
 /// An entry of `metadata.managedFields` and its size.
 pub(crate) struct Owner {

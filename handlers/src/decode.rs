@@ -6,6 +6,7 @@ use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 
 use crate::body::{self, Body, Media};
+use crate::edited::Edited;
 use crate::kind::{Form, Origin};
 use crate::metadata;
 use crate::part::Part;
@@ -13,7 +14,6 @@ use crate::request::FieldValidation;
 use crate::state::Write;
 use crate::status;
 use crate::strict;
-use crate::write::Edited;
 
 impl Write<'_> {
     /// The object of a body, decoded and with defaults.

@@ -38,6 +38,7 @@ mod body;
 pub mod custom;
 mod decode;
 mod definition;
+mod edited;
 mod error;
 mod go_json;
 mod go_value;

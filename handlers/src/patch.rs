@@ -7,13 +7,13 @@ use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::{Kind, Map, Value};
 
 use crate::body;
+use crate::edited::Edited;
 use crate::go_value;
 use crate::kind::{Form, INTERNAL, Origin, unknown_fields};
 use crate::metadata;
 use crate::request::FieldValidation;
 use crate::state::Write;
 use crate::strict;
-use crate::write::Edited;
 
 /// A patch that was read.
 pub(crate) struct Patch {

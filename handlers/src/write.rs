@@ -20,6 +20,7 @@ use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Map, Value};
 
 use crate::body::{self, Body};
+use crate::edited::Edited;
 use crate::kind::{Change, Form, Unseen};
 use crate::metadata;
 use crate::outcome::{Action, Outcome, Refused};
@@ -57,15 +58,6 @@ struct Read<'r> {
     seen: Value,
     /// Whether a request without a stored object creates one.
     creates: bool,
-}
-
-/// The object that a request makes.
-#[derive(Default)]
-pub(crate) struct Edited {
-    pub(crate) object: Value,
-    pub(crate) unseen: Unseen,
-    /// Whether an apply made no object, so that the live one is stored: nothing is converted then.
-    pub(crate) keeps_live: bool,
 }
 
 /// The object as it will be stored.

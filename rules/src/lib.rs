@@ -52,6 +52,7 @@ mod functions;
 mod literal;
 mod meter;
 mod object;
+mod resolve;
 mod rule;
 mod time;
 mod url;

@@ -4,7 +4,8 @@ use fieldmanager_structural::internal::resolve_field;
 use fieldmanager_structural::{FieldError, FieldPath, Structural};
 use fieldmanager_value::Value;
 
-use crate::expression::{Program, compile};
+use crate::expression::Program;
+use crate::resolve::compile;
 
 /// The reason of an error.
 #[derive(Clone, Copy, Debug, PartialEq)]

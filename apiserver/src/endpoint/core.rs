@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use fieldmanager_managedfields::Interner;
 use fieldmanager_value::Value;
 
+use super::cursors::Cursors;
 use super::inert::Inert;
-use super::services::Cursors;
 use super::siblings::Siblings;
 use crate::documents::Documents;
 use crate::limits::Limits;

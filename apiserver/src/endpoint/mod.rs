@@ -5,6 +5,7 @@ mod answer;
 mod call;
 mod collect;
 mod core;
+mod cursors;
 mod delete;
 mod failure;
 mod families;

@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use fieldmanager_handlers::{Action, Outcome, Subresource};
@@ -15,15 +14,12 @@ use fieldmanager_value::{List, Value};
 
 use super::call::Call;
 use super::core::Core;
+use super::cursors::{ADDRESSES, Cursor, PORTS};
 use super::failure::Failure;
 use super::families::with_families;
 use crate::object::{has_items, text, with_field};
 use crate::registry::Served;
 use crate::store::{Key, List as ListOf, Prefix, Revision, StoreError, Write};
-
-/// The names under which allocations are stored.
-const ADDRESSES: &str = "serviceaddresses";
-const PORTS: &str = "servicenodeports";
 
 /// 10.96.0.0/16, of which the first and the last address are given to no Service.
 const NETWORK: u32 = 0x0A60_0000;
@@ -409,53 +405,6 @@ impl Choice<'_> {
             Some(entry) => return Ok(keeps && entry.object == self.uid),
         }
         Ok(true)
-    }
-}
-
-/// Where the search for a free address or port begins.
-#[derive(Clone, Copy, Default)]
-struct Cursor {
-    /// All below are taken, as far as this server knows; 0 before the first search.
-    next: u32,
-    /// The number of times that one was freed.
-    freed: u64,
-}
-
-/// The cursors of addresses and ports, so that a choice costs the same however many are taken.
-#[derive(Default)]
-pub(crate) struct Cursors {
-    addresses: Mutex<Cursor>,
-    ports: Mutex<Cursor>,
-}
-
-impl Cursors {
-    fn of(&self, kind: &str) -> MutexGuard<'_, Cursor> {
-        let cursor = if kind == PORTS { &self.ports } else { &self.addresses };
-        cursor.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Moves a cursor after a search from it, unless something was freed meanwhile.
-    fn advance(&self, kind: &str, from: Cursor, next: u32) {
-        let mut cursor = self.of(kind);
-        if cursor.freed == from.freed {
-            cursor.next = cursor.next.max(next);
-        }
-    }
-
-    /// Moves a cursor back to an address or port that was freed.
-    fn freed(&self, kind: &str, name: &str) {
-        let address = || name.parse::<Ipv4Addr>().map_or(0, u32::from);
-        let number = name.parse().unwrap_or_else(|_| address());
-        let mut cursor = self.of(kind);
-        cursor.next = cursor.next.min(number);
-        cursor.freed += 1;
-    }
-
-    /// Forgets all cursors: the store is another one.
-    pub(crate) fn clear(&self) {
-        for kind in [ADDRESSES, PORTS] {
-            self.freed(kind, "0");
-        }
     }
 }
 

@@ -11,7 +11,7 @@ use fieldmanager_value::{List, Value};
 use crate::args::{CsaArgs, ExtractArgs, Format, MigrateArgs, OperationName, StripArgs};
 use crate::error::Failure;
 use crate::files::{self, Files};
-use crate::{alone, output, requests, text, types};
+use crate::{alone, output, request, text, types};
 
 fn print(object: &Value, format: Format) -> Result<ExitCode, Failure> {
     output::print(object, format)?;
@@ -35,7 +35,7 @@ pub(crate) fn extract(args: &ExtractArgs, files: Files) -> Result<ExitCode, Fail
 
 /// The message for a manager that has applied nothing. It lists the managers that have.
 fn nothing_applied(object: &Value, args: &ExtractArgs) -> String {
-    let managed = ManagedFields::decode_lossy(requests::entries_of(object)).managed;
+    let managed = ManagedFields::decode_lossy(request::entries_of(object)).managed;
     let appliers: Vec<String> = managed
         .entries()
         .iter()

@@ -11,7 +11,8 @@ use crate::args::{ApplyArgs, PatchArgs, UpdateArgs, WriteArgs};
 use crate::commands::patch::{no_strategies, or_default};
 use crate::error::Failure;
 use crate::files::{self, Files};
-use crate::requests::{Request, Server};
+use crate::request::Request;
+use crate::server::Server;
 use crate::types::{self, Source};
 use crate::{conflict, difference, output};
 

@@ -2,11 +2,10 @@
 
 use serde_json::{Value as Json, json};
 
-use super::exchange::Exchange;
 use super::kinds::Kind;
 use super::pointer::set_pointer;
 use super::request::{Answer, Step};
-use crate::json::{entries_mut, items, member, same_value, set, text};
+use crate::json::{entries_mut, items, member, same_value, text};
 use crate::suite::Difference;
 
 /// The first difference between two answers; `None` if they agree. `written` is whether the request changed the stored object,
@@ -164,42 +163,6 @@ pub(super) fn normalized(body: &Json) -> Json {
         entries.sort_by_key(key);
     }
     out
-}
-
-/// The answer of the server in process with what only the store of the real one can give.
-pub(super) fn aligned(exchange: &Exchange<'_>, mut ours: Answer) -> Answer {
-    let Exchange { kind, step, real, .. } = exchange;
-    if !real.is_success() || !ours.is_success() {
-        return ours;
-    }
-    let mut out = std::mem::take(&mut ours.body);
-    let metadata = member(&real.body, "metadata");
-    if let (Some(version), Some(target)) = (metadata.get("resourceVersion"), out.get_mut("metadata")) {
-        set(target, "resourceVersion", version.clone());
-    }
-    // The server reads its clock again for managed fields.
-    if let (201, Some(time), Some(target)) = (
-        real.code,
-        metadata.get("creationTimestamp").filter(|time| time.is_string()),
-        out.pointer_mut("/metadata/creationTimestamp").filter(|time| time.is_string()),
-    ) {
-        *target = time.clone();
-    }
-    // The server names a LimitRange without a name by another uid.
-    if kind.kind == "LimitRange"
-        && text(member(&out, "metadata"), "name") == text(member(&out, "metadata"), "uid")
-        && let (Some(name), Some(target)) = (metadata.get("name"), out.get_mut("metadata"))
-    {
-        set(target, "name", name.clone());
-    }
-    // The addresses and ports that each server allocates.
-    if kind.kind == "Service" && step.sub.is_empty() {
-        take_allocations(&mut out, &real.body, |place, ours, theirs| {
-            let (live, sent) = (exchange.live.pointer(place), exchange.sent.pointer(place));
-            ![live, sent].contains(&Some(ours)) && sent != Some(theirs)
-        });
-    }
-    Answer { body: out, ..ours }
 }
 
 /// Takes over the addresses and ports of a Service that each server allocates. `is_chosen` is whether the server chose the

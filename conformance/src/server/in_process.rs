@@ -17,12 +17,12 @@ use tower::ServiceExt;
 use ureq::http;
 
 use super::client::{body_of, warnings};
-use super::compare::{aligned, version_of};
+use super::compare::{take_allocations, version_of};
 use super::exchange::{Candidate, Choices, Exchange};
 use super::kinds::Kind;
 use super::request::{Answer, Request};
 use crate::Error;
-use crate::json::own;
+use crate::json::{member, own, set, text};
 
 /// A server with the times, uids and names of the real one.
 pub(super) struct InProcess {
@@ -214,4 +214,40 @@ impl Store for OneObject {
     fn restore(&self, snapshot: &Objects) -> Stored<Revision> {
         self.others.restore(snapshot)
     }
+}
+
+/// The answer of the server in process with what only the store of the real one can give.
+fn aligned(exchange: &Exchange<'_>, mut ours: Answer) -> Answer {
+    let Exchange { kind, step, real, .. } = exchange;
+    if !real.is_success() || !ours.is_success() {
+        return ours;
+    }
+    let mut out = std::mem::take(&mut ours.body);
+    let metadata = member(&real.body, "metadata");
+    if let (Some(version), Some(target)) = (metadata.get("resourceVersion"), out.get_mut("metadata")) {
+        set(target, "resourceVersion", version.clone());
+    }
+    // The server reads its clock again for managed fields.
+    if let (201, Some(time), Some(target)) = (
+        real.code,
+        metadata.get("creationTimestamp").filter(|time| time.is_string()),
+        out.pointer_mut("/metadata/creationTimestamp").filter(|time| time.is_string()),
+    ) {
+        *target = time.clone();
+    }
+    // The server names a LimitRange without a name by another uid.
+    if kind.kind == "LimitRange"
+        && text(member(&out, "metadata"), "name") == text(member(&out, "metadata"), "uid")
+        && let (Some(name), Some(target)) = (metadata.get("name"), out.get_mut("metadata"))
+    {
+        set(target, "name", name.clone());
+    }
+    // The addresses and ports that each server allocates.
+    if kind.kind == "Service" && step.sub.is_empty() {
+        take_allocations(&mut out, &real.body, |place, ours, theirs| {
+            let (live, sent) = (exchange.live.pointer(place), exchange.sent.pointer(place));
+            ![live, sent].contains(&Some(ours)) && sent != Some(theirs)
+        });
+    }
+    Answer { body: out, ..ours }
 }

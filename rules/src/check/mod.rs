@@ -19,7 +19,7 @@ pub use self::overloads::all_overloads;
 use self::scope::Scope;
 use self::tree::{Node, Tree};
 use self::types::{BOOL, STRING, Steps};
-use crate::expression;
+use crate::resolve;
 
 /// The values that rules of a schema are about, for checking rules.
 ///
@@ -97,8 +97,8 @@ impl<'s> RuleChecks<'s> {
         let prefix = if is_rule { "" } else { "messageExpression " };
         let refused = |text: String| format!("{prefix}compilation failed: {text}");
         let program = if is_rule { "program" } else { "messageExpression" };
-        expression::with_stack(|| {
-            let (parsed, info) = expression::parse(source).map_err(refused)?;
+        resolve::with_stack(|| {
+            let (parsed, info) = resolve::parse(source).map_err(refused)?;
             let mut tree = Tree::new(&info);
             let root = tree.add(&parsed);
             if !tree.faults.is_empty() {

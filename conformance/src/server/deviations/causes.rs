@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Deviation, Question, causes};
+use super::deviation::{Deviation, Question, causes};
 use crate::json::{items, member, set, text};
 use crate::server::in_process::InProcess;
 use crate::server::request::{Answer, DEFINITIONS, Step};

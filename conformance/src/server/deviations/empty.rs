@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::causes::sorted;
-use super::{Deviation, Question, causes};
+use super::deviation::{Deviation, Question, causes};
 use crate::json::{drop_empty, items, member, remove_pointer, set, text};
 use crate::server::in_process::InProcess;
 use crate::server::request::{Answer, DEFINITIONS, Step};

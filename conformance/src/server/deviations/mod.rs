@@ -1,27 +1,19 @@
 //! Listed deviations: differences that have a reason, see `docs/deviations.md`. Each is a type with the name of its section.
 
 mod causes;
+mod deviation;
 mod empty;
 mod owners;
 mod patches;
 mod words;
 
-use serde_json::{Value as Json, json};
+pub(super) use deviation::Question;
+use serde_json::json;
 
-use super::exchange::Exchange;
 use super::in_process::InProcess;
 use super::request::{Answer, DEFINITIONS};
 use crate::json::{items, member, text};
-use crate::suite::Difference;
-
-/// A reason for which the answers of kube-apiserver and of this project's server differ.
-trait Deviation {
-    /// The name of its section in `docs/deviations.md`.
-    const NAME: &'static str;
-
-    /// Whether it is the reason for a difference.
-    fn explains(question: &Question<'_>, again: Option<&mut InProcess>) -> bool;
-}
+use deviation::Deviation;
 
 /// The name of a deviation, and its function. The function gets a server that answers other requests, unless the question is
 /// about the answer to such a request.
@@ -62,13 +54,6 @@ const ANSWERS: [Rule; 24] = [
 /// The deviations of stored objects after answers that agree, or whose differences are explained.
 const STORED: [Rule; 2] = [rule::<owners::ScaleKeeps>(), rule::<Instances>()];
 
-/// A difference, and what it is about.
-pub(super) struct Question<'q> {
-    pub(super) exchange: &'q Exchange<'q>,
-    pub(super) ours: &'q Answer,
-    pub(super) found: &'q Difference,
-}
-
 impl Question<'_> {
     /// The deviation that is the reason for the difference of two answers.
     pub(super) fn answered(&self, mut again: Option<&mut InProcess>) -> Option<&'static str> {
@@ -80,32 +65,6 @@ impl Question<'_> {
     pub(super) fn stored(&self) -> Option<&'static str> {
         STORED.iter().find(|(_, explains)| explains(self, None)).map(|(name, _)| *name)
     }
-
-    /// Whether the difference is in a part of the answers.
-    fn is_in(&self, part: &str) -> bool {
-        self.found.what == part
-    }
-
-    /// Whether the real server alone wrote the object.
-    fn is_written(&self) -> bool {
-        self.is_in("write") && self.found.reference == json!(true)
-    }
-
-    /// Whether both answers are refusals with one code and the same warnings.
-    fn is_same_refusal(&self, code: u16) -> bool {
-        let real = self.exchange.real;
-        real.code == code && self.ours.code == code && real.warnings == self.ours.warnings
-    }
-
-    /// The message of the real server, and that of this project's.
-    fn messages(&self) -> (&str, &str) {
-        (text(&self.exchange.real.body, "message"), text(&self.ours.body, "message"))
-    }
-}
-
-/// The causes of a refusal.
-fn causes(status: &Json) -> &[Json] {
-    items(member(status, "details"), "causes")
 }
 
 /// An object of a dry run, which the real server gives the `resourceVersion` that the request has.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
 
-use super::{Deviation, Question};
+use super::deviation::{Deviation, Question};
 use crate::json::{entries, entries_mut, items, member, set, text};
 use crate::server::in_process::InProcess;
 use crate::server::request::{Answer, Step};

@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 
+use super::deviation::{Deviation, Question, causes};
 use super::owners::without_duplicates;
-use super::{Deviation, Question, causes};
 use crate::json::{drop_empty, entries_mut, member, remove_pointer, same_value, text};
 use crate::server::directives::{self, Leak};
 use crate::server::exchange::{Candidate, Exchange};

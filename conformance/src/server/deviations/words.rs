@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use super::{Deviation, Question, causes};
+use super::deviation::{Deviation, Question, causes};
 use crate::json::text;
 use crate::server::in_process::InProcess;
 use crate::server::request::Answer;

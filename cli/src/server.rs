@@ -1,85 +1,20 @@
-//! Requests that write an object, and who answers them: the handlers of an API server, or the field manager alone.
-
-use std::path::Path;
+//! Who answers the requests of the command: the handlers of an API server, or the field manager alone.
 
 use fieldmanager_handlers::{Refused, Resource, Subresource};
 use fieldmanager_managedfields::internal::Difference;
-use fieldmanager_managedfields::{
-    Entry, ManagedFields, RequestKind, RequestOptions, Status, Time, manager_name,
-};
-use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_managedfields::{Entry, ManagedFields, Status, Time};
 use fieldmanager_value::{Str, Value};
 
 use crate::alone::{self, Alone};
-use crate::answer::{Asked, NO_UID, Verb, answer, stored, unstored};
+use crate::answer::{Asked, NO_UID, answer, stored, unstored};
 use crate::args::RequestArgs;
 use crate::error::Failure;
 use crate::files;
+use crate::request::{LATEST, Request, entries_of, kind_of, strip_hint};
 use crate::types::Source;
-
-/// The time of a request without a time: the latest of all, so that no entry is later.
-const LATEST: &str = "9999-12-31T23:59:59Z";
 
 /// The end of a generated name.
 const NAME_SUFFIX: &str = "xxxxx";
-
-/// A request to write an object.
-pub(crate) struct Request<'a> {
-    pub(crate) verb: Verb,
-    pub(crate) args: &'a RequestArgs,
-    pub(crate) user_agent: &'a str,
-    pub(crate) unions: bool,
-    /// The name of the type; by default the object determines it.
-    pub(crate) type_name: Option<&'a str>,
-    /// The live object; null if there is none.
-    pub(crate) live: Value,
-    pub(crate) live_file: Option<&'a Path>,
-    /// The configuration, the new object, or the patch.
-    pub(crate) given: Value,
-    pub(crate) file: &'a Path,
-}
-
-impl<'a> Request<'a> {
-    /// The object that has the kind: a patch may have none.
-    pub(crate) fn object(&self) -> &Value {
-        if self.is_patch() { &self.live } else { &self.given }
-    }
-
-    /// The name of the manager.
-    pub(crate) fn manager(&self) -> String {
-        manager_name(&self.args.manager, self.user_agent)
-    }
-
-    /// The parameters of the request.
-    pub(crate) fn options(&self, force: bool) -> RequestOptions {
-        let force = (self.verb == Verb::Apply).then_some(force);
-        RequestOptions::default().field_manager(&*self.args.manager).force(force)
-    }
-
-    /// Checks the parameters as an API server does.
-    pub(crate) fn check_options(&self) -> Result<(), Failure> {
-        let kind = match self.verb {
-            Verb::Apply => RequestKind::Apply,
-            Verb::Update => RequestKind::Update,
-            Verb::Patch(_) => RequestKind::Patch,
-        };
-        self.options(false).validate(kind).map_err(|invalid| match self.args.wants_status() {
-            true => Failure::Status(Box::new(invalid.status())),
-            false if self.args.manager.is_empty() => Failure::Usage(format!("{invalid} (--manager NAME)")),
-            false => Failure::Usage(invalid.to_string()),
-        })
-    }
-
-    fn is_patch(&self) -> bool {
-        matches!(self.verb, Verb::Patch(_))
-    }
-
-    fn now(&self) -> Result<Time, Failure> {
-        let latest =
-            || LATEST.parse().map_err(|error: fieldmanager_managedfields::TimeError| error.to_string());
-        self.args.time.map_or_else(latest, Ok).map_err(Failure::Other)
-    }
-}
 
 /// A new object, and the warnings of the request that made it.
 pub(crate) struct Written {
@@ -169,16 +104,6 @@ fn refusal(refused: Refused, request: &Request<'_>) -> Failure {
     }
 }
 
-/// A message with the remedy for a configuration that has managed fields.
-pub(crate) fn strip_hint(message: &str) -> String {
-    match message {
-        "metadata.managedFields must be nil" => {
-            format!("{message} in a configuration: `fieldmanager strip` removes it")
-        }
-        other => other.to_owned(),
-    }
-}
-
 /// The new object with the times of the live one in place of the time of the request.
 fn untimed(live: &Value, object: &Value, now: Time) -> Value {
     let mut object = object.clone();
@@ -212,29 +137,9 @@ fn time_of(managed: &ManagedFields, entry: &Entry) -> Option<Time> {
     managed.entries().into_iter().find(|known| known.identity() == identity)?.time
 }
 
-pub(crate) fn entries_of(object: &Value) -> Option<&Value> {
-    object.get("metadata")?.get("managedFields")
-}
-
-pub(crate) fn kind_of(object: &Value) -> GroupVersionKind {
-    let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
-    GroupVersionKind::from_api_version_kind(text("apiVersion"), text("kind"))
-}
-
 impl Failure {
     /// An API server would refuse the object: a `Status` if JSON output was requested.
     pub(crate) fn refused(status: Box<Status>, wants_status: bool) -> Self {
         if wants_status { Failure::RefusedStatus(status) } else { Failure::Refused(status.message) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_time_is_later_than_that_of_a_request_without_a_time() {
-        let latest: Time = LATEST.parse().unwrap_or_else(|error| panic!("{error}"));
-        assert!(Time::from_unix_seconds(latest.unix_seconds() + 1).is_err());
     }
 }
