@@ -1,4 +1,4 @@
-//! Who answers the requests of the command: the handlers of an API server, or the field manager alone.
+//! The answers to requests of the command: by the handlers of an API server, or by the field manager alone.
 
 use fieldmanager_handlers::{Refused, Resource, Subresource};
 use fieldmanager_managedfields::internal::Difference;

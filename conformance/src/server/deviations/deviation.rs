@@ -1,4 +1,4 @@
-//! What a deviation is, and what it is asked.
+//! Deviations, and the differences that they are asked about.
 
 use serde_json::{Value as Json, json};
 
