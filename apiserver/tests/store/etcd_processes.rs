@@ -44,7 +44,7 @@ struct Process {
 impl Process {
     fn start(etcd: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "etcd_processes::server_process", "--nocapture"])
+            .args(["--exact", "store::etcd_processes::server_process", "--nocapture"])
             .env(ETCD, etcd)
             .stdout(Stdio::piped())
             .spawn()
