@@ -59,7 +59,10 @@
     not(feature = "handlers"),
     doc = "| `handlers` (feature `handlers`) | requests to an API server around the field manager |"
 )]
-#![cfg_attr(feature = "harness", doc = "| [`harness`] | scenario files, how to run them, and reports |")]
+#![cfg_attr(
+    feature = "harness",
+    doc = "| [`harness`] | scenario files, how to run them, and reports |"
+)]
 #![cfg_attr(
     not(feature = "harness"),
     doc = "| `harness` (feature `harness`) | scenario files, how to run them, and reports |"
@@ -106,8 +109,8 @@ pub mod harness {
     //! Scenario files, how to run them, and reports.
 
     pub use fieldmanager_harness::{
-        CheckError, Error, Errors, Failure, Loader, MAX_INPUT, Origin, Report, Scenario, ScenarioReport,
-        Style, check, load, run, run_all,
+        CheckError, Error, Errors, Failure, Loader, MAX_INPUT, Origin, Report, Scenario,
+        ScenarioReport, Style, check, load, run, run_all,
     };
 }
 
@@ -115,11 +118,12 @@ pub mod managedfields {
     //! `metadata.managedFields`, and what an apiserver calls on create, update, patch and apply.
 
     pub use fieldmanager_managedfields::{
-        ApplyRequest, Cause, ConvertError, CsaUpgrade, Details, Entry, EntryError, Error, ErrorKind,
-        ExtractForm, ExtractRequest, FieldManager, FieldManagerBuilder, Identity, Interner, InvalidOptions,
-        MAX_CAUSES, MAX_MANAGER, MAX_OWNED_DEPTH, MAX_UPDATERS, ManagedFields, MigrateError, ObjectConverter,
-        ObjectError, ObjectOutcome, Operation, Outcome, PatchRequest, RequestKind, RequestOptions,
-        SameFields, ScaleHandler, Selector, Status, StripOptions, Time, TimeError, UpdateRequest, extract,
+        ApplyRequest, Cause, ConvertError, CsaUpgrade, Details, Entry, EntryError, Error,
+        ErrorKind, ExtractForm, ExtractRequest, FieldManager, FieldManagerBuilder, Identity,
+        Interner, InvalidOptions, MAX_CAUSES, MAX_MANAGER, MAX_OWNED_DEPTH, MAX_UPDATERS,
+        ManagedFields, MigrateError, ObjectConverter, ObjectError, ObjectOutcome, Operation,
+        Outcome, PatchRequest, RequestKind, RequestOptions, SameFields, ScaleHandler, Selector,
+        Status, StripOptions, Time, TimeError, UpdateRequest, extract,
         ignore_timestamp_only_changes, manager_name, strip_for_apply, validate_managed_fields,
     };
 }
@@ -128,8 +132,8 @@ pub mod merge {
     //! The updater: apply, update, conflicts, pruning, version conversion.
 
     pub use fieldmanager_merge::{
-        Applied, ApplyRequest, Conflict, Conflicts, ConvertError, Converter, Error, ErrorKind, MAX_VERSIONS,
-        SameVersion, Stage, UpdateRequest, Updated, Updater, UpdaterBuilder,
+        Applied, ApplyRequest, Conflict, Conflicts, ConvertError, Converter, Error, ErrorKind,
+        MAX_VERSIONS, SameVersion, Stage, UpdateRequest, Updated, Updater, UpdaterBuilder,
     };
 }
 
@@ -140,7 +144,8 @@ pub mod openapi {
     #[cfg(feature = "builtin")]
     pub use fieldmanager_openapi::builtin;
     pub use fieldmanager_openapi::{
-        Fault, ImportError, Imported, Importer, KindError, ListUnions, LoadError, SourceError, Types,
+        Fault, ImportError, Imported, Importer, KindError, ListUnions, LoadError, SourceError,
+        Types,
     };
     #[cfg(feature = "validation")]
     pub use fieldmanager_structural::validation;
@@ -156,8 +161,8 @@ pub mod patch {
     #[cfg(feature = "builtin")]
     pub use fieldmanager_patch::builtin;
     pub use fieldmanager_patch::{
-        Error, Fault, PatchSchema, PatchType, PatchTypes, Response, TypesError, json_merge, json_patch,
-        strategic,
+        Error, Fault, PatchSchema, PatchType, PatchTypes, Response, TypesError, json_merge,
+        json_patch, strategic,
     };
 }
 
@@ -187,7 +192,9 @@ pub mod unions {
     #[doc(hidden)]
     pub use fieldmanager_union::__private;
     #[cfg(feature = "derive")]
-    pub use fieldmanager_union::{Declaration, Discriminator, EXTENSION, KubeUnion, Member, ReadError};
+    pub use fieldmanager_union::{
+        Declaration, Discriminator, EXTENSION, KubeUnion, Member, ReadError,
+    };
 }
 
 pub mod value {
@@ -198,10 +205,12 @@ pub mod value {
     };
 }
 
-pub use fieldmanager_fieldpath::{ApiVersion, Filter, Owners, Path, PathElement, Set, VersionedSet};
+pub use fieldmanager_fieldpath::{
+    ApiVersion, Filter, Owners, Path, PathElement, Set, VersionedSet,
+};
 pub use fieldmanager_managedfields::{
-    ApplyRequest, Entry, FieldManager, Identity, Interner, ManagedFields, Operation, Outcome, PatchRequest,
-    Status, Time, UpdateRequest,
+    ApplyRequest, Entry, FieldManager, Identity, Interner, ManagedFields, Operation, Outcome,
+    PatchRequest, Status, Time, UpdateRequest,
 };
 pub use fieldmanager_merge::{
     Applied, Conflict, Conflicts, ConvertError, Converter, SameVersion, Updated, Updater,

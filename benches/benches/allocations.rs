@@ -2,7 +2,12 @@
 //!
 //! Criterion measures time; this prints a table, which is the same for every run. As in the other benchmarks, an
 //! argument selects cells: `cargo bench -p fieldmanager-benches --bench allocations -- table/Pod`.
-#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs, reason = "a table is printed")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    missing_docs,
+    reason = "a table is printed"
+)]
 
 use std::alloc::System;
 
@@ -17,29 +22,57 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 const RUNS: u64 = 10;
 
 fn main() {
-    println!("{:40} {:>12} {:>14}", "operation, all runs on the same input", "allocations", "bytes");
+    println!(
+        "{:40} {:>12} {:>14}",
+        "operation, all runs on the same input", "allocations", "bytes"
+    );
     let mut cells = Vec::new();
     for object in OBJECTS {
-        cells.extend(TABLE.iter().map(|operation| format!("table/{object}/{operation}")));
         cells.extend(
-            PARSE.iter().filter(|what| **what != "validate").map(|what| format!("parse/{object}/{what}")),
+            TABLE
+                .iter()
+                .map(|operation| format!("table/{object}/{operation}")),
         );
-        cells.extend(ON_OBJECTS.iter().map(|what| format!("fields/{object}/{what}")));
-        cells.extend(ENTRIES.iter().map(|what| format!("entries/{object}/{what}")));
+        cells.extend(
+            PARSE
+                .iter()
+                .filter(|what| **what != "validate")
+                .map(|what| format!("parse/{object}/{what}")),
+        );
+        cells.extend(
+            ON_OBJECTS
+                .iter()
+                .map(|what| format!("fields/{object}/{what}")),
+        );
+        cells.extend(
+            ENTRIES
+                .iter()
+                .map(|what| format!("entries/{object}/{what}")),
+        );
         cells.extend(BYTES.iter().map(|what| format!("bytes/{object}/{what}")));
     }
     for what in ["first", "again", "update"] {
         cells.extend([1_000, 10_000].map(|size| format!("list/{what}/{size}")));
     }
     // Cargo passes its own options too.
-    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
+    let wanted = std::env::args()
+        .skip(1)
+        .find(|argument| !argument.starts_with('-'))
+        .unwrap_or_default();
     for cell in cells.into_iter().filter(|cell| cell.contains(&wanted)) {
         let mut prepared = prepare(&cell).unwrap();
         (prepared.run)(1);
         let region = Region::new(ALLOCATOR);
         (prepared.run)(RUNS);
         let change = region.change();
-        let (count, bytes) = (change.allocations + change.reallocations, change.bytes_allocated);
-        println!("{cell:40} {:>12} {:>14}", count as u64 / RUNS, bytes as u64 / RUNS);
+        let (count, bytes) = (
+            change.allocations + change.reallocations,
+            change.bytes_allocated,
+        );
+        println!(
+            "{cell:40} {:>12} {:>14}",
+            count as u64 / RUNS,
+            bytes as u64 / RUNS
+        );
     }
 }

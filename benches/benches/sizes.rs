@@ -1,5 +1,9 @@
 //! A change to ten parts of lists, maps and sets of any size.
-#![allow(clippy::unwrap_used, missing_docs, reason = "the inputs are generated and valid")]
+#![allow(
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "the inputs are generated and valid"
+)]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use fieldmanager_benches::operations::{ON_LISTS, ON_MAPS, ON_SIZES, prepare};
@@ -13,8 +17,8 @@ fn cells(c: &mut Criterion, kind: &str, operations: &[&str]) {
             // Prepare only the selected cells.
             let mut prepared = None;
             group.bench_function(BenchmarkId::new(*operation, size), |b| {
-                let prepared =
-                    prepared.get_or_insert_with(|| prepare(&format!("{kind}/{operation}/{size}")).unwrap());
+                let prepared = prepared
+                    .get_or_insert_with(|| prepare(&format!("{kind}/{operation}/{size}")).unwrap());
                 b.iter_custom(&mut prepared.run);
             });
         }

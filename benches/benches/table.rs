@@ -1,5 +1,9 @@
 //! The table of the Go package's own benchmark, and reading and writing the same objects.
-#![allow(clippy::unwrap_used, missing_docs, reason = "the inputs are generated and valid")]
+#![allow(
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "the inputs are generated and valid"
+)]
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use fieldmanager_benches::objects::OBJECTS;
@@ -13,7 +17,8 @@ fn cells(c: &mut Criterion, kind: &str, operations: &[&str], suffix: &str) {
             // Prepare only the selected cells.
             let mut prepared = None;
             group.bench_function(&name, |b| {
-                let prepared = prepared.get_or_insert_with(|| prepare(&format!("{kind}/{name}")).unwrap());
+                let prepared =
+                    prepared.get_or_insert_with(|| prepare(&format!("{kind}/{name}")).unwrap());
                 b.iter_custom(&mut prepared.run);
             });
         }

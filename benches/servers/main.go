@@ -1,7 +1,7 @@
 // Command servers measures an API server, or a fake of one, as the tests of a controller use it; prints one JSON object.
 //
 //	servers fieldmanager PROGRAM
-//	servers kube-apiserver PROGRAM    the program of conformance/oracle/server
+//	servers kube-apiserver PROGRAM    the program of comparison/oracle/server
 //	servers client-go
 //	servers controller-runtime
 package main

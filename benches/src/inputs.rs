@@ -16,7 +16,10 @@ use crate::sizes;
 pub fn write_objects(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     for name in ["kubernetes", "catalog", "sizes"] {
-        fs::write(folder.join(format!("schema-{name}.yaml")), schema_text(name))?;
+        fs::write(
+            folder.join(format!("schema-{name}.yaml")),
+            schema_text(name),
+        )?;
     }
     for name in OBJECTS {
         let Some(object) = object(name) else { continue };
@@ -27,7 +30,10 @@ pub fn write_objects(folder: &Path) -> io::Result<()> {
             format!("{} {}", object.schema, object.type_name),
         )?;
         let fields = fields_of(name).unwrap_or_default();
-        fs::write(folder.join(format!("fields-{name}-reversed.json")), operations::reverse(&fields))?;
+        fs::write(
+            folder.join(format!("fields-{name}-reversed.json")),
+            operations::reverse(&fields),
+        )?;
         fs::write(folder.join(format!("fields-{name}.json")), fields)?;
     }
     Ok(())
@@ -41,9 +47,14 @@ pub fn write_objects(folder: &Path) -> io::Result<()> {
 pub fn write_bytes(folder: &Path) -> io::Result<()> {
     for name in OBJECTS {
         for what in BYTES {
-            let Some(texts) = bytes_texts(name, what) else { continue };
+            let Some(texts) = bytes_texts(name, what) else {
+                continue;
+            };
             fs::write(folder.join(format!("live-{name}-{what}.json")), texts.live)?;
-            fs::write(folder.join(format!("config-{name}-{what}.json")), texts.config)?;
+            fs::write(
+                folder.join(format!("config-{name}-{what}.json")),
+                texts.config,
+            )?;
         }
     }
     Ok(())
@@ -62,7 +73,9 @@ pub fn write_size(folder: &Path, n: usize) -> io::Result<()> {
         write(&format!("list-change{round}"), sizes::list_change(n, round))?;
         write(&format!("map-change{round}"), sizes::map_change(n, round))?;
     }
-    let parts: Vec<String> = (0..sizes::MANAGERS).map(|manager| sizes::list_part(n, manager)).collect();
+    let parts: Vec<String> = (0..sizes::MANAGERS)
+        .map(|manager| sizes::list_part(n, manager))
+        .collect();
     write("list-parts", format!("[{}]", parts.join(",")))?;
     write("set", sizes::set(n))?;
     write("set-reversed", sizes::set_reversed(n))?;

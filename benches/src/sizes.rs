@@ -54,7 +54,10 @@ fn entries(names: impl Iterator<Item = usize>, round: usize) -> String {
     let mut out = r#"{"data":{"#.to_owned();
     for (at, name) in names.enumerate() {
         let comma = if at == 0 { "" } else { "," };
-        let _ = write!(out, r#"{comma}"key-{name:06}":"value {name} of round {round}""#);
+        let _ = write!(
+            out,
+            r#"{comma}"key-{name:06}":"value {name} of round {round}""#
+        );
     }
     out + "}}"
 }

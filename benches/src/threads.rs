@@ -9,7 +9,9 @@ use crate::operations::{SharedApply, shared_apply};
 /// Operations per second of several threads together: for the given time, each reads its own copy of an object, applies to
 /// it with the shared field manager, and writes it.
 pub fn per_second(threads: usize, object: &str, time: Duration) -> f64 {
-    let Some(shared) = shared_apply(object) else { return 0.0 };
+    let Some(shared) = shared_apply(object) else {
+        return 0.0;
+    };
     let shared: &SharedApply = &shared;
     let barrier = &Barrier::new(threads);
     let rates = thread::scope(|scope| {
@@ -27,7 +29,10 @@ pub fn per_second(threads: usize, object: &str, time: Duration) -> f64 {
                 })
             })
             .collect();
-        running.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<f64>>()
+        running
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect::<Vec<f64>>()
     });
     rates.iter().sum()
 }

@@ -10,7 +10,7 @@ use fieldmanager_value::internal::sorted::SortedMap;
 use crate::PathElement;
 use crate::set::{Node, Set};
 
-type Edits = Vec<(PathElement, Option<Node>)>;
+type NodeEdits = Vec<(PathElement, Option<Node>)>;
 
 /// The size ratio from which the entries of the smaller operand are looked up in the larger one.
 const MUCH_SMALLER: usize = 8;
@@ -25,8 +25,10 @@ fn entries_in_range_of<'s>(
     other: &'s Set,
 ) -> impl Iterator<Item = (&'s PathElement, &'s Node)> {
     let (first, last) = (other.0.first(), other.0.last());
-    let entries =
-        set.0.iter().skip_while(move |(element, _)| first.is_none_or(|(first, _)| *element < first));
+    let entries = set
+        .0
+        .iter()
+        .skip_while(move |(element, _)| first.is_none_or(|(first, _)| *element < first));
     entries.take_while(move |(element, _)| last.is_some_and(|(last, _)| *element <= last))
 }
 
@@ -57,18 +59,27 @@ impl Node {
     }
 
     fn intersection(&self, other: &Node) -> Node {
-        self.with(self.member && other.member, self.children.intersection(&other.children))
+        self.with(
+            self.member && other.member,
+            self.children.intersection(&other.children),
+        )
     }
 
     fn difference(&self, other: &Node) -> Node {
-        self.with(self.member && !other.member, self.children.difference(&other.children))
+        self.with(
+            self.member && !other.member,
+            self.children.difference(&other.children),
+        )
     }
 
     fn recursive_difference(&self, other: &Node) -> Node {
         if other.member {
             return Node::default();
         }
-        self.with(self.member, self.children.recursive_difference(&other.children))
+        self.with(
+            self.member,
+            self.children.recursive_difference(&other.children),
+        )
     }
 }
 
@@ -92,14 +103,21 @@ impl Set {
         if self.is_empty() {
             return other.clone();
         }
-        let (base, rest) = if other.0.len() > self.0.len() { (other, self) } else { (self, other) };
-        let mut edits = Edits::new();
+
+        // The larger set is edited, so that most nodes of the result are shared.
+        let (base, rest) = if other.0.len() > self.0.len() {
+            (other, self)
+        } else {
+            (self, other)
+        };
+        let mut edits = NodeEdits::new();
         let mut add = |element: &PathElement, old: Option<&Node>, new: &Node| {
             let united = old.map_or_else(|| new.clone(), |old| old.union(new));
             if !old.is_some_and(|old| old.same(&united)) {
                 edits.push((element.clone(), Some(united)));
             }
         };
+
         if much_smaller(rest, base) {
             for (element, node) in rest.0.iter() {
                 add(element, base.0.get(element), node);
@@ -111,6 +129,7 @@ impl Set {
                 }
             }
         }
+
         Set(base.0.with_edits(edits))
     }
 
@@ -133,8 +152,14 @@ impl Set {
         if other.is_empty() || are_disjoint_by_range(self, other) {
             return Set::new();
         }
-        let (base, rest) = if other.0.len() < self.0.len() { (other, self) } else { (self, other) };
-        let mut edits = Edits::new();
+
+        // The smaller set bounds the result, so it is the one that is edited.
+        let (base, rest) = if other.0.len() < self.0.len() {
+            (other, self)
+        } else {
+            (self, other)
+        };
+        let mut edits = NodeEdits::new();
         let mut keep = |element: &PathElement, old: &Node, new: Option<&Node>| {
             let common = new.map(|new| old.intersection(new)).unwrap_or_default();
             if common.is_empty() {
@@ -143,6 +168,8 @@ impl Set {
                 edits.push((element.clone(), Some(common)));
             }
         };
+
+        // Lookups in a much larger set are cheaper than a walk over both.
         if much_smaller(base, rest) {
             if entries_in_range_of(base, rest).next().is_none() {
                 return Set::new();
@@ -157,6 +184,7 @@ impl Set {
                 }
             }
         }
+
         Set(base.0.with_edits(edits))
     }
 
@@ -201,7 +229,9 @@ impl Set {
         if self.ptr_eq(other) {
             return Set::new();
         }
-        let mut edits = Edits::new();
+
+        // The result is this set with edits, so that untouched nodes stay shared.
+        let mut edits = NodeEdits::new();
         let mut take = |element: &PathElement, old: &Node, minus: &Node| {
             let rest = left(old, minus);
             if rest.is_empty() {
@@ -210,6 +240,7 @@ impl Set {
                 edits.push((element.clone(), Some(rest)));
             }
         };
+
         if much_smaller(other, self) {
             for (element, minus) in entries_in_range_of(other, self) {
                 if let Some(old) = self.0.get(element) {
@@ -243,6 +274,7 @@ impl Set {
                 }
             }
         }
+
         Set(self.0.with_edits(edits))
     }
 
@@ -276,7 +308,12 @@ impl Set {
     /// ```
     #[must_use]
     pub fn leaves(&self) -> Set {
-        self.map_nodes(|_, node| node.with(node.member && node.children.is_empty(), node.children.leaves()))
+        self.map_nodes(|_, node| {
+            node.with(
+                node.member && node.children.is_empty(),
+                node.children.leaves(),
+            )
+        })
     }
 
     /// Returns the set extended by each declared field that is a prefix of one of its paths: a set with `.a.b` gains
@@ -305,7 +342,9 @@ impl Set {
         }
         self.map_nodes(|element, node| {
             let (declared, below) = match (element, &atom.map, &atom.list) {
-                (PathElement::Field(name), Some(map), _) => (map.field(name).is_some(), map.type_of(name)),
+                (PathElement::Field(name), Some(map), _) => {
+                    (map.field(name).is_some(), map.type_of(name))
+                }
                 (PathElement::Key(_), _, Some(list)) => (false, Some(list.element)),
                 _ => (false, None),
             };
@@ -313,13 +352,17 @@ impl Set {
                 Some(ty) => node.children.ensure_named_fields_are_members(schema, ty),
                 None => node.children.clone(),
             };
-            node.with(node.member || (declared && !node.children.is_empty()), children)
+
+            node.with(
+                node.member || (declared && !node.children.is_empty()),
+                children,
+            )
         })
     }
 
     /// Returns the set with each node replaced by `f`. Unchanged nodes are shared.
     pub(crate) fn map_nodes(&self, f: impl Fn(&PathElement, &Node) -> Node) -> Set {
-        let mut edits = Edits::new();
+        let mut edits = NodeEdits::new();
         for (element, node) in self.0.iter() {
             let mapped = f(element, node);
             if mapped.is_empty() {
@@ -363,10 +406,11 @@ mod tests {
     /// Short paths with few distinct elements at the deeper levels and many at the first one, so that both small and
     /// large maps occur.
     fn model() -> impl Strategy<Value = Model> {
-        let path = (0..90_u8, prop::collection::vec(0..5_u8, 0..3)).prop_map(|(first, mut rest)| {
-            rest.insert(0, first);
-            rest
-        });
+        let path =
+            (0..90_u8, prop::collection::vec(0..5_u8, 0..3)).prop_map(|(first, mut rest)| {
+                rest.insert(0, first);
+                rest
+            });
         prop_oneof![
             prop::collection::btree_set(path.clone(), 0..12),
             prop::collection::btree_set(path, 40..160),

@@ -88,7 +88,10 @@ pub struct Matcher {
 impl Matcher {
     /// Creates a matcher that matches every path.
     pub fn all() -> Self {
-        Matcher { all: true, members: Vec::new() }
+        Matcher {
+            all: true,
+            members: Vec::new(),
+        }
     }
 
     /// Creates a matcher for the paths that start with these steps.
@@ -110,10 +113,17 @@ impl Matcher {
         let groups = patterns.chunk_by(|a, b| a.first() == b.first());
         let members = groups.filter_map(|group| {
             let (step, _) = group.first()?.split_first()?;
-            let below: Vec<_> = group.iter().filter_map(|pattern| pattern.get(1..)).collect();
+            let below: Vec<_> = group
+                .iter()
+                .filter_map(|pattern| pattern.get(1..))
+                .collect();
             Some((step.clone(), Self::from_sorted(&below)))
         });
-        Matcher { all: false, members: members.collect() }
+
+        Matcher {
+            all: false,
+            members: members.collect(),
+        }
     }
 
     /// Creates a matcher for the paths that start with one of the patterns, in field-path notation with `.*` and `[*]`
@@ -130,9 +140,14 @@ impl Matcher {
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
     pub fn prefixes<'p>(patterns: impl IntoIterator<Item = &'p str>) -> Result<Self, Error> {
-        let mut patterns = patterns.into_iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        let mut patterns = patterns
+            .into_iter()
+            .map(parse)
+            .collect::<Result<Vec<_>, _>>()?;
         patterns.sort();
-        Ok(Self::from_sorted(&patterns.iter().map(Vec::as_slice).collect::<Vec<_>>()))
+        Ok(Self::from_sorted(
+            &patterns.iter().map(Vec::as_slice).collect::<Vec<_>>(),
+        ))
     }
 
     /// Returns a matcher for the paths that at least one of the two matches.
@@ -160,7 +175,11 @@ impl Matcher {
                 Err(at) => members.insert(at, (step.clone(), below.clone())),
             }
         }
-        Matcher { all: false, members }
+
+        Matcher {
+            all: false,
+            members,
+        }
     }
 
     /// Returns the matching paths of the set.
@@ -192,17 +211,22 @@ fn parse(pattern: &str) -> Result<Vec<ElementMatcher>, Error> {
     let mut rest = pattern;
     // The parts between wildcards are paths.
     while !rest.is_empty() {
-        let wildcard = [rest.find(".*"), rest.find("[*]")].into_iter().flatten().min();
+        let wildcard = [rest.find(".*"), rest.find("[*]")]
+            .into_iter()
+            .flatten()
+            .min();
         let (path, tail) = rest.split_at(wildcard.unwrap_or(rest.len()));
         let path: Path = path.parse()?;
         steps.extend(path.iter().cloned().map(ElementMatcher::Element));
         rest = tail;
+
         if let Some(tail) = rest.strip_prefix(".*").or_else(|| rest.strip_prefix("[*]")) {
             steps.push(ElementMatcher::Any);
             rest = tail;
         }
     }
     steps.truncate(MAX_PATH_LENGTH);
+
     Ok(steps)
 }
 
@@ -212,25 +236,45 @@ mod tests {
 
     fn filter(patterns: &[&str], fields: &str) -> String {
         let matcher = Matcher::prefixes(patterns.iter().copied()).unwrap();
-        matcher.filter(&Set::from_json(fields.as_bytes()).unwrap()).to_json()
+        matcher
+            .filter(&Set::from_json(fields.as_bytes()).unwrap())
+            .to_json()
     }
 
     #[test]
     fn patterns_select_paths() {
         let fields = r#"{"f:a":{".":{},"f:x":{},"k:{\"n\":1}":{"f:y":{}}},"f:b":{"f:x":{}}}"#;
         assert_eq!(filter(&[], fields), fields);
-        assert_eq!(filter(&[".a"], fields), r#"{"f:a":{".":{},"f:x":{},"k:{\"n\":1}":{"f:y":{}}}}"#);
-        assert_eq!(filter(&[".*.x"], fields), r#"{"f:a":{".":{},"f:x":{}},"f:b":{"f:x":{}}}"#);
-        assert_eq!(filter(&[".a[*]"], fields), fields.replace(r#","f:b":{"f:x":{}}"#, ""));
-        assert_eq!(filter(&[".a[n=1].y"], fields), r#"{"f:a":{".":{},"k:{\"n\":1}":{"f:y":{}}}}"#);
+        assert_eq!(
+            filter(&[".a"], fields),
+            r#"{"f:a":{".":{},"f:x":{},"k:{\"n\":1}":{"f:y":{}}}}"#
+        );
+        assert_eq!(
+            filter(&[".*.x"], fields),
+            r#"{"f:a":{".":{},"f:x":{}},"f:b":{"f:x":{}}}"#
+        );
+        assert_eq!(
+            filter(&[".a[*]"], fields),
+            fields.replace(r#","f:b":{"f:x":{}}"#, "")
+        );
+        assert_eq!(
+            filter(&[".a[n=1].y"], fields),
+            r#"{"f:a":{".":{},"k:{\"n\":1}":{"f:y":{}}}}"#
+        );
         assert_eq!(filter(&[".c"], fields), "{}");
-        assert_eq!(filter(&[".b", ".a.x"], fields), r#"{"f:a":{".":{},"f:x":{}},"f:b":{"f:x":{}}}"#);
+        assert_eq!(
+            filter(&[".b", ".a.x"], fields),
+            r#"{"f:a":{".":{},"f:x":{}},"f:b":{"f:x":{}}}"#
+        );
     }
 
     #[test]
     fn wildcards_merge_and_shadow_elements() {
         let fields = r#"{"f:a":{"f:x":{},"f:y":{},"f:z":{}}}"#;
-        assert_eq!(filter(&[".*.x", ".*.y"], fields), r#"{"f:a":{"f:x":{},"f:y":{}}}"#);
+        assert_eq!(
+            filter(&[".*.x", ".*.y"], fields),
+            r#"{"f:a":{"f:x":{},"f:y":{}}}"#
+        );
         assert_eq!(filter(&[".*.x", ".a.y"], fields), r#"{"f:a":{"f:x":{}}}"#);
     }
 

@@ -8,13 +8,19 @@ use fieldmanager_value::internal::go_format::{write_float, write_quoted};
 /// Formats a value like `value.ToString` of `sigs.k8s.io/structured-merge-diff/v6`: strings are quoted, lists are
 /// written in brackets, and maps as a sequence of entries.
 pub(crate) fn write_value(f: &mut impl Write, value: &Value) -> Result {
+    // The text is that of the Go package, because messages about conflicts contain it.
     match value {
         Value::Null => f.write_str("null"),
         Value::Bool(b) => write!(f, "{b}"),
         Value::Int(i) => write!(f, "{i}"),
         // Write all digits of a large integer, so it can be parsed back.
         Value::Float(x) if x.trunc() == *x && x.abs() < I64_END => {
-            write!(f, "{}{}", if x.is_sign_negative() { "-" } else { "" }, x.abs() as i64)
+            write!(
+                f,
+                "{}{}",
+                if x.is_sign_negative() { "-" } else { "" },
+                x.abs() as i64
+            )
         }
         Value::Float(x) => write_float(f, *x),
         Value::String(s) => write_quoted(f, s),
@@ -28,6 +34,8 @@ pub(crate) fn write_value(f: &mut impl Write, value: &Value) -> Result {
             }
             f.write_str("]")
         }
+
+        // The Go package writes no separator between fields.
         Value::Map(map) => {
             for (name, value) in map {
                 write!(f, "{name}=")?;
@@ -58,7 +66,10 @@ mod tests {
             ("1234567.5", "1.2345675e+06"),
             ("1.5e-5", "1.5e-05"),
             ("0.0001", "0.0001"),
-            (r#""a\"b\\\n\t\u0001\u007f é 漢""#, "\"a\\\"b\\\\\\n\\t\\x01\\x7f é 漢\""),
+            (
+                r#""a\"b\\\n\t\u0001\u007f é 漢""#,
+                "\"a\\\"b\\\\\\n\\t\\x01\\x7f é 漢\"",
+            ),
             (r#""\u00a0\u200b\u2028""#, r#""\u00a0\u200b\u2028""#),
             (r#"[1,"a",[]]"#, r#"[1,"a",[]]"#),
             (r#"{"a":1,"b":"x"}"#, r#"a=1b="x""#),

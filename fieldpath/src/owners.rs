@@ -71,7 +71,12 @@ pub struct VersionedSet {
 impl VersionedSet {
     /// Creates an entry for a set of fields of the object at a version. `applied` distinguishes appliers from updaters.
     pub fn new(set: Set, api_version: impl Into<ApiVersion>, applied: bool) -> Self {
-        VersionedSet { set, api_version: api_version.into(), applied, reconciled: None }
+        VersionedSet {
+            set,
+            api_version: api_version.into(),
+            applied,
+            reconciled: None,
+        }
     }
 
     /// The owned fields.
@@ -102,7 +107,10 @@ impl VersionedSet {
     #[must_use]
     #[doc(hidden)]
     pub fn with_set(&self, set: Set) -> Self {
-        VersionedSet { set, ..self.clone() }
+        VersionedSet {
+            set,
+            ..self.clone()
+        }
     }
 
     /// Records that the set needs no reconciliation with a type, so the set is not walked again.
@@ -131,7 +139,9 @@ impl VersionedSet {
 
 impl PartialEq for VersionedSet {
     fn eq(&self, other: &Self) -> bool {
-        self.api_version == other.api_version && self.applied == other.applied && self.set == other.set
+        self.api_version == other.api_version
+            && self.applied == other.applied
+            && self.set == other.set
     }
 }
 
@@ -183,7 +193,11 @@ impl Owners {
     }
 
     /// Sets the fields owned by a manager and returns the old entry.
-    pub fn insert(&mut self, manager: impl Into<Str>, fields: VersionedSet) -> Option<VersionedSet> {
+    pub fn insert(
+        &mut self,
+        manager: impl Into<Str>,
+        fields: VersionedSet,
+    ) -> Option<VersionedSet> {
         self.0.insert(manager.into(), fields)
     }
 
@@ -236,23 +250,37 @@ impl Owners {
         let mut out = Vec::new();
         for (name, left, right) in self.0.join(&other.0) {
             let changed = match (left, right) {
-                (Some(only), None) | (None, Some(only)) => (!only.set.is_empty()).then(|| only.clone()),
-                (Some(left), Some(right)) if left.api_version != right.api_version => Some(right.clone()),
+                (Some(only), None) | (None, Some(only)) => {
+                    (!only.set.is_empty()).then(|| only.clone())
+                }
+                (Some(left), Some(right)) if left.api_version != right.api_version => {
+                    Some(right.clone())
+                }
                 (Some(left), Some(right)) => {
-                    let set = left.set.difference(&right.set).union(&right.set.difference(&left.set));
-                    (!set.is_empty()).then(|| VersionedSet::new(set, right.api_version.clone(), false))
+                    let set = left
+                        .set
+                        .difference(&right.set)
+                        .union(&right.set.difference(&left.set));
+                    (!set.is_empty())
+                        .then(|| VersionedSet::new(set, right.api_version.clone(), false))
                 }
                 (None, None) => None,
             };
             out.extend(changed.map(|changed| (name.clone(), changed)));
         }
+
         Owners(SortedMap::from_sorted(out))
     }
 }
 
 impl<N: Into<Str>> FromIterator<(N, VersionedSet)> for Owners {
     fn from_iter<I: IntoIterator<Item = (N, VersionedSet)>>(entries: I) -> Self {
-        Owners(entries.into_iter().map(|(name, set)| (name.into(), set)).collect())
+        Owners(
+            entries
+                .into_iter()
+                .map(|(name, set)| (name.into(), set))
+                .collect(),
+        )
     }
 }
 

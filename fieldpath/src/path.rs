@@ -92,10 +92,12 @@ impl FromStr for Path {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let mut path = Path::new();
-        let mut reader = Reader { text, at: 0 };
+        let mut reader = PathParser { text, at: 0 };
+        // The dot before the first field may be omitted.
         if !text.is_empty() && !text.starts_with(['.', '[']) {
             path.push(reader.name()?);
         }
+
         while let Some(c) = reader.rest().chars().next() {
             reader.at += c.len_utf8();
             path.push(match c {
@@ -103,22 +105,27 @@ impl FromStr for Path {
                 _ => reader.brackets()?,
             });
         }
+
         Ok(path)
     }
 }
 
-struct Reader<'t> {
+struct PathParser<'t> {
     text: &'t str,
     at: usize,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> PathParser<'t> {
     fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
     }
 
     fn error(&self, message: impl Into<String>) -> Error {
-        Error::Path { text: self.text.into(), at: self.at, message: message.into() }
+        Error::Path {
+            text: self.text.into(),
+            at: self.at,
+            message: message.into(),
+        }
     }
 
     /// Parses a name, which ends at the next dot or bracket.
@@ -136,20 +143,26 @@ impl<'t> Reader<'t> {
     /// Parses the rest of an element after its opening bracket: `=value]`, `name=value,name=value]` or `index]`.
     fn brackets(&mut self) -> Result<PathElement, Error> {
         let rest = self.rest();
+        // The value itself is JSON, so it may contain brackets.
         if let Some(value) = rest.strip_prefix('=') {
             self.at += 1;
             let value = self.value(value)?;
             self.expect(']')?;
             return Ok(PathElement::Value(value));
         }
+
+        // Without `=` before the closing bracket, the content is an index.
         let name_end = rest.find(['=', ']']).unwrap_or(rest.len());
         if rest.get(name_end..).is_some_and(|r| r.starts_with(']')) {
             let digits = rest.get(..name_end).unwrap_or_default();
             let index = digits.parse();
-            let index = index.map_err(|_| self.error("expected [index], [=value] or [key=value]"))?;
+            let index =
+                index.map_err(|_| self.error("expected [index], [=value] or [key=value]"))?;
             self.at += name_end + 1;
             return Ok(PathElement::Index(index));
         }
+
+        // Values are JSON and may contain commas, so each one ends where its JSON ends.
         let mut fields = Map::new();
         loop {
             let rest = self.rest();
@@ -158,6 +171,7 @@ impl<'t> Reader<'t> {
             };
             self.at += name.len() + 1;
             fields.insert(name, self.value(value)?);
+
             if self.rest().starts_with(',') {
                 self.at += 1;
             } else {
@@ -212,13 +226,34 @@ mod tests {
     #[test]
     fn errors_report_their_offset() {
         for (text, message) in [
-            (".", "`.` is not a field path: expected a field name at byte 1"),
-            ("a..b", "`a..b` is not a field path: expected a field name at byte 2"),
-            ("a[x]", "`a[x]` is not a field path: expected [index], [=value] or [key=value] at byte 2"),
-            ("a[", "`a[` is not a field path: expected [index], [=value] or [key=value] at byte 2"),
-            ("a[k=]", "`a[k=]` is not a field path: expected a JSON value at byte 4"),
-            ("a[k=1", "`a[k=1` is not a field path: expected `]` at byte 5"),
-            ("a[=1}", "`a[=1}` is not a field path: expected `]` at byte 4"),
+            (
+                ".",
+                "`.` is not a field path: expected a field name at byte 1",
+            ),
+            (
+                "a..b",
+                "`a..b` is not a field path: expected a field name at byte 2",
+            ),
+            (
+                "a[x]",
+                "`a[x]` is not a field path: expected [index], [=value] or [key=value] at byte 2",
+            ),
+            (
+                "a[",
+                "`a[` is not a field path: expected [index], [=value] or [key=value] at byte 2",
+            ),
+            (
+                "a[k=]",
+                "`a[k=]` is not a field path: expected a JSON value at byte 4",
+            ),
+            (
+                "a[k=1",
+                "`a[k=1` is not a field path: expected `]` at byte 5",
+            ),
+            (
+                "a[=1}",
+                "`a[=1}` is not a field path: expected `]` at byte 4",
+            ),
         ] {
             assert_eq!(text.parse::<Path>().unwrap_err().to_string(), message);
         }

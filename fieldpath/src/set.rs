@@ -58,22 +58,39 @@ impl Node {
     #[inline]
     pub(crate) fn new(member: bool, children: Set) -> Node {
         // Most nodes have no children.
-        let levels = if children.is_empty() { 0 } else { children.levels() };
+        let levels = if children.is_empty() {
+            0
+        } else {
+            children.levels()
+        };
         if usize::from(levels) >= MAX_PATH_LENGTH {
             return Node::limited(member, &children);
         }
-        Node { member, levels, children }
+
+        Node {
+            member,
+            levels,
+            children,
+        }
     }
 
     #[cold]
     fn limited(member: bool, children: &Set) -> Node {
         let children = children.limited(MAX_PATH_LENGTH - 1);
-        Node { member, levels: children.levels(), children }
+        Node {
+            member,
+            levels: children.levels(),
+            children,
+        }
     }
 
     /// Creates a node whose children are at most as deep as those of this node.
     pub(crate) fn with(&self, member: bool, children: Set) -> Node {
-        Node { member, levels: self.levels, children }
+        Node {
+            member,
+            levels: self.levels,
+            children,
+        }
     }
 
     /// Whether the path that ends at this node is in the set.
@@ -138,7 +155,10 @@ impl Set {
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
     pub fn len(&self) -> usize {
-        self.0.iter().map(|(_, node)| usize::from(node.member) + node.children.len()).sum()
+        self.0
+            .iter()
+            .map(|(_, node)| usize::from(node.member) + node.children.len())
+            .sum()
     }
 
     /// The number of elements of the longest path. At most linear in the size of the set.
@@ -152,7 +172,11 @@ impl Set {
     #[doc(hidden)]
     pub fn depth(&self) -> usize {
         self.nodes().fold(0, |deepest, (_, node)| {
-            if usize::from(node.levels) < deepest { deepest } else { deepest.max(1 + node.children.depth()) }
+            if usize::from(node.levels) < deepest {
+                deepest
+            } else {
+                deepest.max(1 + node.children.depth())
+            }
         })
     }
 
@@ -185,6 +209,7 @@ impl Set {
             if !found {
                 path.pop();
             }
+
             found
         })
     }
@@ -192,8 +217,12 @@ impl Set {
     /// An upper bound on the depth.
     fn levels(&self) -> u16 {
         match self.0.as_slice() {
-            Some(entries) => entries.iter().fold(0, |levels, (_, node)| levels.max(node.levels + 1)),
-            None => self.nodes().fold(0, |levels, (_, node)| levels.max(node.levels + 1)),
+            Some(entries) => entries
+                .iter()
+                .fold(0, |levels, (_, node)| levels.max(node.levels + 1)),
+            None => self
+                .nodes()
+                .fold(0, |levels, (_, node)| levels.max(node.levels + 1)),
         }
     }
 
@@ -203,7 +232,9 @@ impl Set {
             return Set::new();
         }
         self.map_nodes(|_, node| match node.children {
-            ref children if usize::from(node.levels) < length => node.with(node.member, children.clone()),
+            ref children if usize::from(node.levels) < length => {
+                node.with(node.member, children.clone())
+            }
             ref children => Node::new(node.member, children.limited(length - 1)),
         })
     }
@@ -225,8 +256,11 @@ impl Set {
         if rest.len() >= MAX_PATH_LENGTH {
             return;
         }
+
         let mut node = self.0.get(first).cloned().unwrap_or_default();
-        node.levels = node.levels.max(u16::try_from(rest.len()).unwrap_or(u16::MAX));
+        node.levels = node
+            .levels
+            .max(u16::try_from(rest.len()).unwrap_or(u16::MAX));
         if rest.is_empty() {
             if node.member {
                 return;
@@ -278,7 +312,9 @@ impl Set {
     /// ```
     #[doc(hidden)]
     pub fn with_prefix(&self, element: &PathElement) -> Set {
-        self.get(element).map(|node| node.children.clone()).unwrap_or_default()
+        self.get(element)
+            .map(|node| node.children.clone())
+            .unwrap_or_default()
     }
 
     /// Iterates over the first elements of all paths with their nodes, in order.
@@ -306,18 +342,24 @@ impl Set {
     /// # Ok::<(), fieldmanager_fieldpath::Error>(())
     /// ```
     pub fn paths(&self) -> Paths<'_> {
-        Paths { levels: smallvec![Level::new(self)], prefix: Path::new() }
+        Paths {
+            levels: smallvec![SetLevel::new(self)],
+            prefix: Path::new(),
+        }
     }
 }
 
-struct Level<'a> {
+struct SetLevel<'a> {
     members: Iter<'a, PathElement, Node>,
     children: Iter<'a, PathElement, Node>,
 }
 
-impl<'a> Level<'a> {
+impl<'a> SetLevel<'a> {
     fn new(set: &'a Set) -> Self {
-        Level { members: set.nodes(), children: set.nodes() }
+        SetLevel {
+            members: set.nodes(),
+            children: set.nodes(),
+        }
     }
 }
 
@@ -332,7 +374,7 @@ impl<'a> Level<'a> {
 /// # Ok::<(), fieldmanager_fieldpath::Error>(())
 /// ```
 pub struct Paths<'a> {
-    levels: SmallVec<[Level<'a>; 6]>,
+    levels: SmallVec<[SetLevel<'a>; 6]>,
     prefix: Path,
 }
 
@@ -347,10 +389,11 @@ impl Iterator for Paths<'_> {
                 path.push(element.clone());
                 return Some(path);
             }
+
             match level.children.find(|(_, node)| !node.children.is_empty()) {
                 Some((element, node)) => {
                     self.prefix.push(element.clone());
-                    self.levels.push(Level::new(&node.children));
+                    self.levels.push(SetLevel::new(&node.children));
                 }
                 None => {
                     self.levels.pop();
@@ -412,6 +455,9 @@ mod tests {
         assert!(set.has(&"a.x".parse::<Path>().unwrap()));
         assert!(!set.has(&"c".parse::<Path>().unwrap()));
         assert!(!set.has(&[]));
-        assert_eq!(set.with_prefix(&PathElement::field("a")).to_string(), ".x\n.y\n.x.z");
+        assert_eq!(
+            set.with_prefix(&PathElement::field("a")).to_string(),
+            ".x\n.y\n.x.z"
+        );
     }
 }

@@ -63,7 +63,9 @@ pub struct Level<'s> {
 impl SetBuilder {
     /// Creates a builder with capacity for `n` elements.
     pub fn with_capacity(n: usize) -> Self {
-        SetBuilder { entries: Vec::with_capacity(n) }
+        SetBuilder {
+            entries: Vec::with_capacity(n),
+        }
     }
 
     /// Adds an element: the path that ends with it if `member` is set, and the paths below it. Adds nothing if `member`
@@ -87,9 +89,16 @@ impl SetBuilder {
         if self.entries.capacity() == 0 {
             self.entries.reserve(ENTRIES);
         }
+        // Along a similar set nothing is stored until the level differs from it.
         let entries = similar.0.as_slice().unwrap_or_default();
         let start = entries.is_empty().then(|| self.start());
-        Level { similar, entries, at: 0, found: false, start }
+        Level {
+            similar,
+            entries,
+            at: 0,
+            found: false,
+            start,
+        }
     }
 
     /// Returns the node of the similar set for the next element to push. `order` compares its argument with that
@@ -100,7 +109,11 @@ impl SetBuilder {
         level: &mut Level<'s>,
         order: impl Fn(&PathElement) -> Ordering,
     ) -> Option<&'s Node> {
-        if level.entries.is_empty() { None } else { self.find_similar(level, order) }
+        if level.entries.is_empty() {
+            None
+        } else {
+            self.find_similar(level, order)
+        }
     }
 
     fn find_similar<'s>(
@@ -123,6 +136,7 @@ impl SetBuilder {
                 Ordering::Greater => return None,
             }
         }
+
         None
     }
 
@@ -157,7 +171,12 @@ impl SetBuilder {
             level.found = false;
             return;
         }
-        let found = std::mem::take(&mut level.found).then(|| level.entries.get(level.at)).flatten();
+
+        // A node equal to the similar one keeps the level the same. The first different one makes the level start with
+        // a copy of what was equal.
+        let found = std::mem::take(&mut level.found)
+            .then(|| level.entries.get(level.at))
+            .flatten();
         match found.filter(|(_, known)| known.same(&node)) {
             Some((element, _)) => {
                 if level.start.is_some() {
@@ -166,7 +185,10 @@ impl SetBuilder {
             }
             None => {
                 self.diverge(level);
-                self.entries.push((found.map_or_else(element, |(element, _)| element.clone()), node));
+                self.entries.push((
+                    found.map_or_else(element, |(element, _)| element.clone()),
+                    node,
+                ));
             }
         }
         level.at += usize::from(found.is_some());
@@ -176,12 +198,14 @@ impl SetBuilder {
     fn diverge(&mut self, level: &mut Level<'_>) {
         if level.start.is_none() {
             level.start = Some(self.start());
-            self.entries.extend(level.entries.iter().take(level.at).cloned());
+            self.entries
+                .extend(level.entries.iter().take(level.at).cloned());
         }
     }
 
     /// Closes a level whose elements were pushed in ascending order.
     pub fn close_level(&mut self, mut level: Level<'_>) -> Set {
+        // A level without differences is the similar set itself.
         if level.start.is_none() && level.at == level.entries.len() {
             return level.similar.clone();
         }
@@ -205,7 +229,16 @@ impl SetBuilder {
     /// Adds an element that is a member without children.
     #[inline(always)]
     pub(crate) fn push_leaf(&mut self, element: impl FnOnce() -> PathElement) {
-        let entry = || (element(), Node { member: true, levels: 0, children: Set::new() });
+        let entry = || {
+            (
+                element(),
+                Node {
+                    member: true,
+                    levels: 0,
+                    children: Set::new(),
+                },
+            )
+        };
         self.entries.extend(std::iter::once_with(entry));
     }
 
@@ -213,18 +246,27 @@ impl SetBuilder {
     #[inline(always)]
     pub(crate) fn set_below_last(&mut self, member: bool, levels: u16, children: Set) {
         if let Some((_, node)) = self.entries.last_mut() {
-            *node = Node { member, levels, children };
+            *node = Node {
+                member,
+                levels,
+                children,
+            };
         }
     }
 
     /// Drains the entries from `start` on, which ascend, into a set.
     pub(crate) fn close_sorted(&mut self, start: usize) -> Set {
-        debug_assert!(self.entries.get(start..).is_some_and(|level| level.is_sorted_by(|a, b| a.0 < b.0)));
+        debug_assert!(
+            self.entries
+                .get(start..)
+                .is_some_and(|level| level.is_sorted_by(|a, b| a.0 < b.0))
+        );
         Set(SortedMap::from_sorted_iter(self.entries.drain(start..)))
     }
 
     /// Drains the entries from `start` on into a set.
     pub(crate) fn close(&mut self, start: usize) -> Set {
+        // A level from a map or from another set is sorted already.
         let level = self.entries.get_mut(start..).unwrap_or_default();
         if !level.is_sorted_by(|a, b| a.0 < b.0) {
             if level.first().map(|entry| &entry.0) > level.last().map(|entry| &entry.0) {
@@ -269,7 +311,9 @@ mod tests {
         let mut level = builder.open_level(similar);
         let empty = Set::new();
         for (element, node) in from.nodes() {
-            let known = builder.find(&mut level, |known| known.cmp(element)).map_or(&empty, Node::children);
+            let known = builder
+                .find(&mut level, |known| known.cmp(element))
+                .map_or(&empty, Node::children);
             let below = copy(builder, node.children(), known);
             builder.push_to(&mut level, || element.clone(), node.is_member(), below);
         }
@@ -292,7 +336,11 @@ mod tests {
             for similar in &sets {
                 let made = copy(&mut builder, from, similar);
                 assert_eq!(made, *from, "similar to {similar:?}");
-                assert_eq!(made.ptr_eq(similar), from == similar, "{from:?} similar to {similar:?}");
+                assert_eq!(
+                    made.ptr_eq(similar),
+                    from == similar,
+                    "{from:?} similar to {similar:?}"
+                );
                 assert!(builder.entries.is_empty());
             }
         }
@@ -304,7 +352,10 @@ mod tests {
         for (name, below) in [("b", "{}"), ("a", r#"{"f:x":{}}"#), ("a", r#"{"f:y":{}}"#)] {
             builder.push(PathElement::field(name), true, set(below));
         }
-        assert_eq!(builder.build(), set(r#"{"f:a":{".":{},"f:x":{},"f:y":{}},"f:b":{}}"#));
+        assert_eq!(
+            builder.build(),
+            set(r#"{"f:a":{".":{},"f:x":{},"f:y":{}},"f:b":{}}"#)
+        );
     }
 
     #[test]
@@ -317,7 +368,10 @@ mod tests {
             made = builder.build();
             assert_eq!(made.depth(), length.min(MAX_PATH_LENGTH), "{length}");
         }
-        assert_eq!(Set::from_json(made.to_json().as_bytes()).as_ref(), Ok(&made));
+        assert_eq!(
+            Set::from_json(made.to_json().as_bytes()).as_ref(),
+            Ok(&made)
+        );
         assert_eq!(Set::from_value(&made.to_value()).as_ref(), Ok(&made));
         let paths: Vec<Path> = made.paths().collect();
         assert_eq!(paths.into_iter().collect::<Set>(), made);

@@ -8,10 +8,19 @@ use fieldmanager_fieldpath::{Filter, MAX_PATH_LENGTH, Matcher, Path, PathElement
 use fieldmanager_schema::Schema;
 
 /// The maximum stack that the library requires.
-const STACK: usize = if cfg!(debug_assertions) { 512 * 1024 } else { 256 * 1024 };
+const STACK: usize = if cfg!(debug_assertions) {
+    512 * 1024
+} else {
+    256 * 1024
+};
 
 fn run(test: impl FnOnce() + Send + 'static) {
-    thread::Builder::new().stack_size(STACK).spawn(test).unwrap().join().unwrap();
+    thread::Builder::new()
+        .stack_size(STACK)
+        .spawn(test)
+        .unwrap()
+        .join()
+        .unwrap();
 }
 
 fn document(levels: usize, end: &str) -> String {
@@ -44,7 +53,10 @@ fn deep_values_in_keys_need_little_stack() {
         let set = Set::from_json(text.as_bytes()).unwrap();
         assert_eq!(set.to_json(), text);
         assert_eq!(set.to_string().matches('[').count(), 257);
-        assert_eq!(set, set.clone().union(&Set::from_json(text.as_bytes()).unwrap()));
+        assert_eq!(
+            set,
+            set.clone().union(&Set::from_json(text.as_bytes()).unwrap())
+        );
     });
 }
 
@@ -52,7 +64,8 @@ fn deep_values_in_keys_need_little_stack() {
 fn operations_need_little_stack() {
     run(|| {
         let set = Set::from_json(document(MAX_PATH_LENGTH, "{}").as_bytes()).unwrap();
-        let other = Set::from_json(document(MAX_PATH_LENGTH - 1, r#"{"f:b":{}}"#).as_bytes()).unwrap();
+        let other =
+            Set::from_json(document(MAX_PATH_LENGTH - 1, r#"{"f:b":{}}"#).as_bytes()).unwrap();
         let both = set.union(&other);
         assert_eq!((both.len(), both.depth()), (2, MAX_PATH_LENGTH));
         assert_eq!(both.intersection(&set), set);
@@ -66,11 +79,18 @@ fn operations_need_little_stack() {
             "types: [{name: t, map: {fields: [{name: a, type: {namedType: t}}], elementType: {scalar: string}}}]",
         );
         let schema = schema.unwrap();
-        let all = both.ensure_named_fields_are_members(&schema, schema.type_named("t").unwrap().id());
+        let all =
+            both.ensure_named_fields_are_members(&schema, schema.type_named("t").unwrap().id());
         assert_eq!(all.len(), MAX_PATH_LENGTH + 1);
         let matcher = Matcher::prefixes([".a".repeat(100_000).as_str()]).unwrap();
         assert_eq!(matcher.filter(&set), set);
-        assert_eq!(matcher, Matcher::prefix(vec![ElementMatcher::Element(PathElement::field("a")); 100_000]));
+        assert_eq!(
+            matcher,
+            Matcher::prefix(vec![
+                ElementMatcher::Element(PathElement::field("a"));
+                100_000
+            ])
+        );
         assert_eq!(matcher.merge(&matcher.clone()), matcher);
     });
 }
@@ -78,7 +98,11 @@ fn operations_need_little_stack() {
 #[test]
 fn paths_longer_than_the_limit_are_ignored() {
     run(|| {
-        let path = |n: usize| vec![PathElement::field("a"); n].into_iter().collect::<Path>();
+        let path = |n: usize| {
+            vec![PathElement::field("a"); n]
+                .into_iter()
+                .collect::<Path>()
+        };
         let mut set: Set = [path(MAX_PATH_LENGTH)].into_iter().collect();
         for n in [MAX_PATH_LENGTH + 1, 10_000, 100_000] {
             set.insert(&path(n));
@@ -93,7 +117,10 @@ fn paths_longer_than_the_limit_are_ignored() {
             builder.push(PathElement::field("b"), true, Set::new());
             deep = builder.build();
         }
-        assert_eq!((deep.len(), deep.depth()), (MAX_PATH_LENGTH, MAX_PATH_LENGTH));
+        assert_eq!(
+            (deep.len(), deep.depth()),
+            (MAX_PATH_LENGTH, MAX_PATH_LENGTH)
+        );
         assert_eq!(Set::from_json(deep.to_json().as_bytes()), Ok(deep.clone()));
         assert_eq!(deep.union(&set).depth(), MAX_PATH_LENGTH);
     });

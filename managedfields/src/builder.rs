@@ -34,6 +34,7 @@ pub struct FieldManagerBuilder {
     filters: Vec<(ApiVersion, Filter)>,
     max_updaters: usize,
     recover: bool,
+    last_entry_counts: bool,
     unions: bool,
 }
 
@@ -51,6 +52,7 @@ impl FieldManager {
             filters: Vec::new(),
             max_updaters: MAX_UPDATERS,
             recover: false,
+            last_entry_counts: false,
             unions: true,
         }
     }
@@ -89,7 +91,10 @@ impl FieldManagerBuilder {
 
     /// Fills in defaults after an apply. Ownership is computed before, so defaults have no owner.
     #[must_use]
-    pub fn defaulter(mut self, defaulter: impl Fn(&Value) -> Value + Send + Sync + 'static) -> Self {
+    pub fn defaulter(
+        mut self,
+        defaulter: impl Fn(&Value) -> Value + Send + Sync + 'static,
+    ) -> Self {
         self.defaulter = Some(Arc::new(defaulter));
         self
     }
@@ -158,6 +163,15 @@ impl FieldManagerBuilder {
         self
     }
 
+    /// Whether the last of several entries with one identity counts alone, as in an API server. Off by default: such entries
+    /// are united, so that no manager loses a field.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn last_entry_counts(mut self, on: bool) -> Self {
+        self.last_entry_counts = on;
+        self
+    }
+
     /// Whether unions are normalized before ownership is computed. On by default.
     #[must_use]
     pub fn unions(mut self, on: bool) -> Self {
@@ -172,6 +186,8 @@ impl FieldManagerBuilder {
     /// [`KindError`] if there is no type for the kind.
     pub fn build(self) -> Result<FieldManager, KindError> {
         let version = ApiVersion::from(self.kind.api_version());
+
+        // Without a hub version, conversions go through the version of the kind.
         let hub = self.hub.unwrap_or_else(|| version.clone());
         let ty = self.typing.for_kind(&self.kind)?;
         let mut updater = Updater::builder().unions(self.unions).converter(ByHub {
@@ -183,9 +199,13 @@ impl FieldManagerBuilder {
         for (version, filter) in self.filters {
             updater = updater.filter(version, filter);
         }
+
+        // An object that is created is compared with an empty one, which has a type.
         let typed = [("apiVersion", version.as_str()), ("kind", &*self.kind.kind)];
-        let typed =
-            typed.into_iter().map(|(name, text)| (Str::from(name), Some(Value::from(text)))).collect();
+        let typed = typed
+            .into_iter()
+            .map(|(name, text)| (Str::from(name), Some(Value::from(text))))
+            .collect();
         let empty = Value::Map(self.empty.with_edits(typed));
         let settings = Settings {
             empty,
@@ -200,7 +220,9 @@ impl FieldManagerBuilder {
             updater: updater.build(),
             max_updaters: self.max_updaters,
             recover: self.recover,
+            last_entry_counts: self.last_entry_counts,
         };
+
         Ok(FieldManager { settings })
     }
 }

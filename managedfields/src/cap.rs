@@ -22,13 +22,19 @@ pub const ANCIENT_CHANGES: &str = "ancient-changes";
 ///
 /// Behaviour: `NewCapManagersManager` of `k8s.io/apimachinery/pkg/util/managedfields`.
 pub(crate) fn unite_oldest_updaters(managed: &mut ManagedFields, limit: usize) {
-    let updaters = managed.owners.iter().filter(|(_, owned)| !owned.is_applied());
-    let mut updaters: Vec<(Str, VersionedSet)> =
-        updaters.map(|(id, owned)| (id.clone(), owned.clone())).collect();
+    let updaters = managed
+        .owners
+        .iter()
+        .filter(|(_, owned)| !owned.is_applied());
+    let mut updaters: Vec<(Str, VersionedSet)> = updaters
+        .map(|(id, owned)| (id.clone(), owned.clone()))
+        .collect();
     let mut left = updaters.len();
     if left <= limit {
         return;
     }
+
+    // The oldest updaters are united first.
     let seconds = |id: &Str| managed.times.get(id).map_or(0, |time| time.unix_seconds());
     updaters.sort_by(|(a, _), (b, _)| seconds(a).cmp(&seconds(b)).then_with(|| a.cmp(b)));
     // The oldest updater of a version, or the bucket that it was united into.
@@ -42,7 +48,10 @@ pub(crate) fn unite_oldest_updaters(managed: &mut ManagedFields, limit: usize) {
             oldest.insert(version.to_string(), id);
             continue;
         };
-        let bucket = Identity::new(ANCIENT_CHANGES, Operation::Update, version.clone(), "").identifier();
+
+        // Sets are united for each version, at which their paths are valid.
+        let bucket =
+            Identity::new(ANCIENT_CHANGES, Operation::Update, version.clone(), "").identifier();
         let known = managed.owners.get(&bucket).cloned();
         let since: Option<Time> = managed.times.get(&id).copied();
         let is_younger = known.is_some() && bucket != id && bucket != *first;
@@ -52,9 +61,16 @@ pub(crate) fn unite_oldest_updaters(managed: &mut ManagedFields, limit: usize) {
         } else {
             (managed.owners.remove(first), since)
         };
-        let fields = other.map_or_else(|| owned.set().clone(), |other| owned.set().union(other.set()));
+        let fields = other.map_or_else(
+            || owned.set().clone(),
+            |other| owned.set().union(other.set()),
+        );
+
         managed.owners.remove(&id);
-        managed.owners.insert(bucket.clone(), VersionedSet::new(fields, version.clone(), false));
+        managed.owners.insert(
+            bucket.clone(),
+            VersionedSet::new(fields, version.clone(), false),
+        );
         match time {
             Some(time) => managed.times.insert(bucket.clone(), time),
             None => managed.times.remove(&bucket),

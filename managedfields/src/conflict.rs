@@ -24,22 +24,32 @@ fn manager(conflict: &Conflict) -> String {
 const MAX_CAUSE_BYTES: usize = 1 << 20;
 
 /// A conflict in messages.
-struct Named<'c> {
+struct NamedConflict<'c> {
     conflict: &'c Conflict,
     manager: String,
     path: String,
 }
 
 /// The first conflicts, within the limits.
-fn named(conflicts: &Conflicts) -> Vec<Named<'_>> {
+fn named(conflicts: &Conflicts) -> Vec<NamedConflict<'_>> {
+    // A `Status` has a limited size, so only the first conflicts are named, but at least one.
     let mut bytes = 0_usize;
-    let name = |conflict| Named { conflict, manager: manager(conflict), path: conflict.path.to_string() };
-    let fits = |(i, named): &(usize, Named<'_>)| {
+    let name = |conflict| NamedConflict {
+        conflict,
+        manager: manager(conflict),
+        path: conflict.path.to_string(),
+    };
+    let fits = |(i, named): &(usize, NamedConflict<'_>)| {
         bytes = bytes.saturating_add(named.manager.len() + named.path.len());
         *i == 0 || bytes <= MAX_CAUSE_BYTES
     };
     let first = conflicts.iter().take(MAX_CAUSES).map(name);
-    first.enumerate().take_while(fits).map(|(_, named)| named).collect()
+
+    first
+        .enumerate()
+        .take_while(fits)
+        .map(|(_, named)| named)
+        .collect()
 }
 
 /// The message that a client prints.
@@ -49,12 +59,19 @@ pub(crate) fn message(conflicts: &Conflicts) -> String {
     message_of(&named(conflicts), conflicts.iter().count())
 }
 
-fn message_of(named: &[Named<'_>], found: usize) -> String {
+fn message_of(named: &[NamedConflict<'_>], found: usize) -> String {
     if let ([one], 1) = (named, found) {
-        return format!("Apply failed with 1 conflict: conflict with {}: {}", one.manager, one.path);
+        return format!(
+            "Apply failed with 1 conflict: conflict with {}: {}",
+            one.manager, one.path
+        );
     }
+
     let mut out = format!("Apply failed with {found} conflicts: ");
-    for (i, group) in named.chunk_by(|a, b| a.conflict.manager == b.conflict.manager).enumerate() {
+    for (i, group) in named
+        .chunk_by(|a, b| a.conflict.manager == b.conflict.manager)
+        .enumerate()
+    {
         if i > 0 {
             out.push('\n');
         }
@@ -65,6 +82,7 @@ fn message_of(named: &[Named<'_>], found: usize) -> String {
             let _ = write!(out, "\n- {}", conflict.path);
         }
     }
+
     if found > named.len() {
         let _ = write!(out, "\nand {} more conflicts", found - named.len());
     }
@@ -75,7 +93,7 @@ fn message_of(named: &[Named<'_>], found: usize) -> String {
 pub(crate) fn status(conflicts: &Conflicts) -> Status {
     let named = named(conflicts);
     let message = message_of(&named, conflicts.iter().count());
-    let cause = |named: Named<'_>| Cause {
+    let cause = |named: NamedConflict<'_>| Cause {
         reason: "FieldManagerConflict".to_owned(),
         message: format!("conflict with {}", named.manager),
         field: named.path,

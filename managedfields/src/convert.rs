@@ -112,26 +112,49 @@ pub(crate) struct ByHub {
 }
 
 impl Converter for ByHub {
-    fn convert(&self, object: &TypedValue, version: &ApiVersion) -> Result<TypedValue, ConvertError> {
+    fn convert(
+        &self,
+        object: &TypedValue,
+        version: &ApiVersion,
+    ) -> Result<TypedValue, ConvertError> {
         let value = object.value();
         if value.get("apiVersion").and_then(Value::as_str) == Some(version.as_str()) {
             return Ok(object.clone());
         }
+
+        // As in Go, a version with two slashes cannot be parsed.
         if version.as_str().split('/').nth(2).is_some() {
-            return Err(ConvertError::MalformedVersion { version: version.clone() });
+            return Err(ConvertError::MalformedVersion {
+                version: version.clone(),
+            });
         }
+
+        // As in an API server, each conversion goes through the hub version.
         let hub = at_version(&*self.converter, value, &self.hub)?;
         let converted = at_version(&*self.converter, &hub, version)?;
         let kind = GroupVersionKind::from_api_version_kind(version.as_str(), &self.kind.kind);
+
+        // A version without a type counts as missing, so that its managers are dropped.
         let ty = match self.typing.for_kind(&kind) {
             Ok(ty) => ty,
             Err(KindError::Ambiguous { .. }) => {
                 let message = format!("several types claim {kind}");
-                return Err(ConvertError::Failed { version: version.clone(), message });
+                return Err(ConvertError::Failed {
+                    version: version.clone(),
+                    message,
+                });
             }
-            Err(_) => return Err(ConvertError::MissingVersion { version: version.clone() }),
+            Err(_) => {
+                return Err(ConvertError::MissingVersion {
+                    version: version.clone(),
+                });
+            }
         };
-        TypedValue::new(converted, ty, Duplicates::Allow)
-            .map_err(|errors| ConvertError::Failed { version: version.clone(), message: errors.to_string() })
+
+        // A converted live object may have duplicates, as the live object may.
+        TypedValue::new(converted, ty, Duplicates::Allow).map_err(|errors| ConvertError::Failed {
+            version: version.clone(),
+            message: errors.to_string(),
+        })
     }
 }

@@ -1,11 +1,12 @@
 //! From client-side apply to server-side apply.
 
 use fieldmanager_fieldpath::Set;
+use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::{Map, Str, Value};
 
 use crate::entry::{Entry, EntryError};
 use crate::identity::Operation;
-use crate::object::{list_of, with_list};
+use crate::object::with_list;
 
 /// Transfers the fields of client-side apply to a manager of server-side apply.
 ///
@@ -61,7 +62,7 @@ pub struct CsaUpgrade {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn find_owners(object: &Value, operation: Operation, fields: &Set) -> Vec<Entry> {
-    let list = list_of(object).and_then(Value::as_list);
+    let list = object.managed_fields().and_then(Value::as_list);
     let entries = list.into_iter().flatten().enumerate();
     entries
         .filter_map(|(index, value)| Entry::from_value(index, value).ok())
@@ -136,13 +137,24 @@ impl CsaUpgrade {
         let Some(list) = self.upgraded(object)? else {
             return Ok(None);
         };
-        let version = object.get("metadata").and_then(|metadata| metadata.get("resourceVersion"));
+        let version = object.metadata_field("resourceVersion");
         let version = version.cloned().unwrap_or_else(|| "".into());
+
         // The patch replaces the version instead of testing it, so that the answer is a conflict, which clients retry.
         let operation = |path: &str, value: Value| {
-            let members = [("op", Value::from("replace")), ("path", path.into()), ("value", value)];
-            Value::Map(members.into_iter().map(|(name, value)| (Str::from(name), value)).collect())
+            let members = [
+                ("op", Value::from("replace")),
+                ("path", path.into()),
+                ("value", value),
+            ];
+            Value::Map(
+                members
+                    .into_iter()
+                    .map(|(name, value)| (Str::from(name), value))
+                    .collect(),
+            )
         };
+
         Ok(Some(Value::from(vec![
             operation("/metadata/managedFields", list),
             operation("/metadata/resourceVersion", version),
@@ -151,15 +163,22 @@ impl CsaUpgrade {
 
     /// The upgraded list; `None` if it is the same.
     fn upgraded(&self, object: &Value) -> Result<Option<Value>, EntryError> {
-        let Some(Value::List(list)) = list_of(object) else {
+        let Some(Value::List(list)) = object.managed_fields() else {
             return Ok(None);
         };
         let mut entries: Vec<(usize, Value)> = list.iter().cloned().enumerate().collect();
         for name in &self.from {
             entries = self.upgraded_from(name, entries)?;
         }
-        let upgraded = Value::from(entries.into_iter().map(|(_, entry)| entry).collect::<Vec<Value>>());
-        let same = list_of(object) == Some(&upgraded);
+
+        let upgraded = Value::from(
+            entries
+                .into_iter()
+                .map(|(_, entry)| entry)
+                .collect::<Vec<Value>>(),
+        );
+        let same = object.managed_fields() == Some(&upgraded);
+
         Ok((!same).then_some(upgraded))
     }
 
@@ -175,19 +194,29 @@ impl CsaUpgrade {
                 && text(entry, "subresource") == &*self.subresource
         };
         let is_source = |entry: &Value| is(entry, name, Operation::Update);
-        let applier = entries.iter().find(|(_, entry)| is(entry, &self.to, Operation::Apply));
-        let Some((target, entry)) = applier.or_else(|| entries.iter().find(|(_, entry)| is_source(entry)))
+
+        // The applier takes the fields over. Without an applier, the first source becomes one.
+        let applier = entries
+            .iter()
+            .find(|(_, entry)| is(entry, &self.to, Operation::Apply));
+        let Some((target, entry)) =
+            applier.or_else(|| entries.iter().find(|(_, entry)| is_source(entry)))
         else {
             return Ok(entries);
         };
+
         let (target, version) = (*target, text(entry, "apiVersion").to_owned());
         let before = fields_of(target, entry)?;
         let mut fields = before.clone();
+
+        // At another version, the same path may be another field.
         for (index, entry) in entries.iter().filter(|(_, entry)| is_source(entry)) {
             if self.unite_versions || text(entry, "apiVersion") == version {
                 fields = fields.union(&fields_of(*index, entry)?);
             }
         }
+
+        // As in Go, all sources are removed, also those whose fields were not taken over.
         for (_, entry) in entries.iter_mut().filter(|(index, _)| *index == target) {
             if let Value::Map(members) = entry {
                 *entry = self.target(members, (fields != before).then_some(&fields));

@@ -39,10 +39,20 @@ pub(crate) fn check_depth(
     managed: &ManagedFields,
 ) -> Result<(), Error> {
     let too_deep = |limit| {
-        move |path| Error::TooDeep { object: described(object), callers: true, path: Box::new(path), limit }
+        move |path| Error::TooDeep {
+            object: described(object),
+            callers: true,
+            path: Box::new(path),
+            limit,
+        }
     };
+    // An entry stores paths some levels below the root of the object, so they have a lower limit than the object.
     let mut owned = managed.owners.iter().map(|(_, owned)| owned.set());
-    let longer = owned.find_map(|set| set.path_longer_than(MAX_OWNED_DEPTH)).map(too_deep(MAX_OWNED_DEPTH));
+    let longer = owned
+        .find_map(|set| set.path_longer_than(MAX_OWNED_DEPTH))
+        .map(too_deep(MAX_OWNED_DEPTH));
+
+    // An object that was validated as it is has no excessive depth.
     let deeper = || match checked {
         Some(checked) if checked.ptr_eq(object) => None,
         _ => path_deeper_than(object, MAX_DEPTH).map(too_deep(MAX_DEPTH)),
@@ -65,14 +75,20 @@ fn find(value: &Value, left: usize, path: &mut Vec<PathElement>) -> bool {
         }
         found
     };
+
     match (value, left.checked_sub(1)) {
         (Value::List(_) | Value::Map(_), None) => true,
         (Value::List(list), Some(left)) => list.iter().enumerate().any(|(at, item)| {
-            !item.is_scalar() && below(PathElement::Index(i64::try_from(at).unwrap_or(i64::MAX)), item, left)
+            !item.is_scalar()
+                && below(
+                    PathElement::Index(i64::try_from(at).unwrap_or(i64::MAX)),
+                    item,
+                    left,
+                )
         }),
-        (Value::Map(map), Some(left)) => map
-            .iter()
-            .any(|(name, value)| !value.is_scalar() && below(PathElement::Field(name.clone()), value, left)),
+        (Value::Map(map), Some(left)) => map.iter().any(|(name, value)| {
+            !value.is_scalar() && below(PathElement::Field(name.clone()), value, left)
+        }),
         _ => false,
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use fieldmanager_fieldpath::{Path, Set};
 use fieldmanager_merge::Stage;
+use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_typed::{Comparison, Duplicates, TypedValue};
 use fieldmanager_value::{Str, Value};
 
@@ -11,7 +12,7 @@ use crate::error::Error;
 use crate::identity::Identity;
 use crate::managed_fields::ManagedFields;
 use crate::manager::FieldManager;
-use crate::object::{list_of, with_list};
+use crate::object::with_list;
 
 /// The effect of a request on the fields of an object and on their owners.
 ///
@@ -70,8 +71,15 @@ pub struct Change {
 
 impl std::fmt::Display for Change {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let text = |value: &Option<Value>| value.as_ref().map_or("nothing".to_owned(), Value::to_json);
-        write!(f, "{}: {} -> {}", self.path, text(&self.before), text(&self.after))
+        let text =
+            |value: &Option<Value>| value.as_ref().map_or("nothing".to_owned(), Value::to_json);
+        write!(
+            f,
+            "{}: {} -> {}",
+            self.path,
+            text(&self.before),
+            text(&self.after)
+        )
     }
 }
 
@@ -96,44 +104,74 @@ impl FieldManager {
     #[doc(hidden)]
     pub fn difference(&self, live: &Value, new: &Value) -> Result<Difference, Error> {
         // Entries that cannot be read have failed the request, or were dropped by a field manager that recovers.
-        let owners = |object: &Value| ManagedFields::decode_lossy(list_of(object)).managed;
+        let owners = |object: &Value| ManagedFields::decode_lossy(object.managed_fields()).managed;
         let ownership = ownership(&owners(live), &owners(new));
         let old = self.for_comparison(live, "convert live object to proper version")?;
         let new = self.for_comparison(new, "convert new object to proper version")?;
         let comparison = old.compare(&new).map_err(|source| {
-            Error::Merge(fieldmanager_merge::Error::Typed { stage: Stage::Compare, source })
+            Error::Merge(fieldmanager_merge::Error::Typed {
+                stage: Stage::Compare,
+                source,
+            })
         })?;
         let changes = changes(&old, &new, &comparison);
-        Ok(Difference { comparison, changes, ownership })
+
+        Ok(Difference {
+            comparison,
+            changes,
+            ownership,
+        })
     }
 
     /// An object without its entries, at the version of the field manager.
     fn for_comparison(&self, object: &Value, action: &'static str) -> Result<TypedValue, Error> {
-        let object = self.settings.to_request_version(&with_list(object, None), action)?;
-        self.settings.typed(&object, action, false, Duplicates::Allow)
+        let object = self
+            .settings
+            .to_request_version(&with_list(object, None), action)?;
+        self.settings
+            .typed(&object, action, false, Duplicates::Allow)
     }
 }
 
 fn changes(old: &TypedValue, new: &TypedValue, comparison: &Comparison) -> Vec<Change> {
     let all = [&comparison.added, &comparison.modified, &comparison.removed];
-    let paths: BTreeSet<Path> =
-        all.into_iter().flat_map(|set| set.leaves().paths().collect::<Vec<_>>()).collect();
-    let change =
-        |path: Path| Change { before: old.get(&path).cloned(), after: new.get(&path).cloned(), path };
+    let paths: BTreeSet<Path> = all
+        .into_iter()
+        .flat_map(|set| set.leaves().paths().collect::<Vec<_>>())
+        .collect();
+    let change = |path: Path| Change {
+        before: old.get(&path).cloned(),
+        after: new.get(&path).cloned(),
+        path,
+    };
+
     paths.into_iter().map(change).collect()
 }
 
 fn ownership(before: &ManagedFields, after: &ManagedFields) -> Vec<OwnershipChange> {
-    let identifiers: BTreeSet<&Str> =
-        before.owners.iter().chain(after.owners.iter()).map(|(identifier, _)| identifier).collect();
+    let identifiers: BTreeSet<&Str> = before
+        .owners
+        .iter()
+        .chain(after.owners.iter())
+        .map(|(identifier, _)| identifier)
+        .collect();
     let change = |identifier: &Str| {
         let set = |managed: &ManagedFields| {
-            managed.owners.get(identifier).map_or_else(Set::new, |owned| owned.set().clone())
+            managed
+                .owners
+                .get(identifier)
+                .map_or_else(Set::new, |owned| owned.set().clone())
         };
         let (before, after) = (set(before), set(after));
         let (gained, lost) = (after.difference(&before), before.difference(&after));
         let identity = Identity::of_identifier(identifier)?;
-        (!gained.is_empty() || !lost.is_empty()).then_some(OwnershipChange { identity, gained, lost })
+
+        (!gained.is_empty() || !lost.is_empty()).then_some(OwnershipChange {
+            identity,
+            gained,
+            lost,
+        })
     };
+
     identifiers.into_iter().filter_map(change).collect()
 }

@@ -62,10 +62,15 @@ pub struct EntryError {
 }
 
 /// Reads the set of a `fieldsV1`.
-pub(crate) type ReadFields<'a> = &'a mut dyn FnMut(&Value) -> Result<Set, fieldmanager_fieldpath::Error>;
+pub(crate) type ReadFields<'a> =
+    &'a mut dyn FnMut(&Value) -> Result<Set, fieldmanager_fieldpath::Error>;
 
 fn path(member: &str) -> String {
-    if member.is_empty() { String::new() } else { format!(".{member}") }
+    if member.is_empty() {
+        String::new()
+    } else {
+        format!(".{member}")
+    }
 }
 
 impl Entry {
@@ -99,20 +104,33 @@ impl Entry {
     }
 
     /// As [`from_value`](Self::from_value), with another reader of `fieldsV1`.
-    pub(crate) fn read(index: usize, value: &Value, fields: ReadFields<'_>) -> Result<Entry, EntryError> {
+    pub(crate) fn read(
+        index: usize,
+        value: &Value,
+        fields: ReadFields<'_>,
+    ) -> Result<Entry, EntryError> {
+        // An error names the manager, because the index of an entry changes with the writes of others.
         let fault = |member: &'static str, message: String| EntryError {
             index,
-            manager: value.get("manager").and_then(Value::as_str).map(str::to_owned),
+            manager: value
+                .get("manager")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
             member,
             message,
         };
         let Value::Map(entry) = value else {
             return Err(fault("", format!("expected a map, got {}", value.kind())));
         };
+
+        // As in Go, null is a missing text.
         let text = |name: &'static str| match entry.get(name) {
             None | Some(Value::Null) => Ok(Str::default()),
             Some(Value::String(text)) => Ok(Str::from(text)),
-            Some(other) => Err(fault(name, format!("expected string, got {}", other.kind()))),
+            Some(other) => Err(fault(
+                name,
+                format!("expected string, got {}", other.kind()),
+            )),
         };
         let operation = match text("operation")?.as_str() {
             "Apply" => Operation::Apply,
@@ -122,26 +140,46 @@ impl Entry {
                 return Err(fault("operation", message));
             }
         };
+
         let api_version = text("apiVersion")?;
         if api_version.is_empty() {
-            return Err(fault("apiVersion", "apiVersion must not be empty".to_owned()));
+            return Err(fault(
+                "apiVersion",
+                "apiVersion must not be empty".to_owned(),
+            ));
         }
+
+        // The type tells the format of the fields. There is one format so far, so an entry with another one cannot be
+        // read.
         match text("fieldsType")?.as_str() {
             "FieldsV1" => {}
-            "" => return Err(fault("fieldsType", "missing fieldsType, `FieldsV1` is accepted".to_owned())),
+            "" => {
+                return Err(fault(
+                    "fieldsType",
+                    "missing fieldsType, `FieldsV1` is accepted".to_owned(),
+                ));
+            }
             other => {
                 let message = format!("invalid fieldsType `{other}`, `FieldsV1` is accepted");
                 return Err(fault("fieldsType", message));
             }
         }
+
         let time = match entry.get("time") {
             None | Some(Value::Null) => None,
-            Some(_) => Some(text("time")?.parse::<Time>().map_err(|error| fault("time", error.to_string()))?),
+            Some(_) => Some(
+                text("time")?
+                    .parse::<Time>()
+                    .map_err(|error| fault("time", error.to_string()))?,
+            ),
         };
+
+        // An entry without fields is valid; it owns nothing.
         let fields = match entry.get("fieldsV1") {
             None | Some(Value::Null) => Set::new(),
             Some(value) => fields(value).map_err(|error| fault("fieldsV1", error.to_string()))?,
         };
+
         Ok(Entry {
             manager: text("manager")?,
             operation,
@@ -154,12 +192,21 @@ impl Entry {
 
     /// Whether all members of an entry are missing or empty.
     pub(crate) fn is_blank(value: &Value) -> bool {
-        let texts = ["manager", "operation", "apiVersion", "fieldsType", "subresource"];
+        let texts = [
+            "manager",
+            "operation",
+            "apiVersion",
+            "fieldsType",
+            "subresource",
+        ];
+
         value.as_map().is_some_and(|entry| {
             texts.iter().all(|name| match entry.get(name) {
                 None | Some(Value::Null) => true,
                 Some(text) => text.as_str() == Some(""),
-            }) && ["time", "fieldsV1"].iter().all(|name| entry.get(name).is_none_or(Value::is_null))
+            }) && ["time", "fieldsV1"]
+                .iter()
+                .all(|name| entry.get(name).is_none_or(Value::is_null))
         })
     }
 
@@ -176,13 +223,22 @@ impl Entry {
                 entry.insert(name, text);
             }
         }
+
         entry.insert("operation", self.operation.name());
         entry.insert("fieldsType", "FieldsV1");
         entry.insert("fieldsV1", self.fields.to_value());
         if let Some(time) = self.time {
             // The zero value of `time.Time` in Go means that there is no time.
-            entry.insert("time", if time.is_zero() { Value::Null } else { time.to_string().into() });
+            entry.insert(
+                "time",
+                if time.is_zero() {
+                    Value::Null
+                } else {
+                    time.to_string().into()
+                },
+            );
         }
+
         Value::Map(entry)
     }
 

@@ -166,6 +166,7 @@ fn doing(action: &str, object: &str, conversion: Option<&ConvertError>) -> Strin
     if let Some(action) = action.strip_suffix(" to proper version ()") {
         return format!("failed to {action} ({object}) to proper version ({version})");
     }
+
     for goal in [" to proper version", " to smd typed"] {
         if let Some(action) = action.strip_suffix(goal) {
             return format!("failed to {action} ({object}){goal}");
@@ -187,7 +188,9 @@ impl Error {
             Error::Entry(_) => ErrorKind::Stored,
             Error::Kind { .. } => ErrorKind::Schema,
             Error::Invalid { source, .. } if source.is_schema_fault() => ErrorKind::Schema,
-            Error::Invalid { callers: true, .. } | Error::TooDeep { callers: true, .. } => ErrorKind::Request,
+            Error::Invalid { callers: true, .. } | Error::TooDeep { callers: true, .. } => {
+                ErrorKind::Request
+            }
             Error::Invalid { .. } | Error::TooDeep { .. } => ErrorKind::Stored,
             Error::Convert { .. } => ErrorKind::Conversion,
             Error::Merge(error) => match error.kind() {
@@ -197,21 +200,38 @@ impl Error {
                 _ => ErrorKind::Request,
             },
             Error::Patch(error) if error.response().code == 500 => ErrorKind::Schema,
-            Error::Patch(_) | Error::NoObject { .. } | Error::PatchResult { .. } | Error::Modified { .. } => {
-                ErrorKind::Request
-            }
+            Error::Patch(_)
+            | Error::NoObject { .. }
+            | Error::PatchResult { .. }
+            | Error::Modified { .. } => ErrorKind::Request,
         }
     }
 
     /// The same error of an object that is stored, not sent by the caller.
     pub(crate) fn of_what_is_stored(self) -> Self {
         match self {
-            Error::Invalid { action, object, source, .. } => {
-                Error::Invalid { action, object, callers: false, source }
-            }
-            Error::TooDeep { object, path, limit, .. } => {
-                Error::TooDeep { object, callers: false, path, limit }
-            }
+            Error::Invalid {
+                action,
+                object,
+                source,
+                ..
+            } => Error::Invalid {
+                action,
+                object,
+                callers: false,
+                source,
+            },
+            Error::TooDeep {
+                object,
+                path,
+                limit,
+                ..
+            } => Error::TooDeep {
+                object,
+                callers: false,
+                path,
+                limit,
+            },
             other => other,
         }
     }

@@ -4,6 +4,7 @@ use fieldmanager_fieldpath::{PathElement, Set};
 use fieldmanager_merge::ConvertError;
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_schema::Type;
+use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_typed::{Duplicates, KeyFields, TypedValue};
 use fieldmanager_value::{List, Map, Str, Value};
 
@@ -12,7 +13,7 @@ use crate::entry::{Entry, EntryError};
 use crate::error::Error;
 use crate::identity::Operation;
 use crate::manager::FieldManager;
-use crate::object::{described, list_of, with_list};
+use crate::object::{described, with_list};
 
 /// The form of an extracted configuration.
 ///
@@ -64,11 +65,19 @@ impl FieldManager {
     /// assert_eq!(manager.extract(&live, "unknown", ExtractForm::Reapply)?, None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn extract(&self, live: &Value, manager: &str, form: ExtractForm) -> Result<Option<Value>, Error> {
+    pub fn extract(
+        &self,
+        live: &Value,
+        manager: &str,
+        form: ExtractForm,
+    ) -> Result<Option<Value>, Error> {
         let settings = &self.settings;
         let Some(entry) = applied_by(live, manager, &settings.subresource)? else {
             return Ok(None);
         };
+
+        // Paths are valid at the version of the entry, at which they are applied again. Go reads them at that of the
+        // client.
         let (object, ty) = match form {
             ExtractForm::AsGo => (
                 settings.to_request_version(live, "convert live object to proper version")?,
@@ -80,17 +89,25 @@ impl FieldManager {
                     object: described(live),
                     source,
                 };
-                let object = at_version(&*settings.converter, live, &entry.api_version).map_err(fail)?;
-                let kind =
-                    GroupVersionKind::from_api_version_kind(entry.api_version.as_str(), &settings.kind.kind);
-                let ty = settings.typing.for_kind(&kind).map_err(|source| Error::Kind {
-                    action: "find the type of the entry's version",
-                    object: described(live),
-                    source,
-                })?;
+                let object =
+                    at_version(&*settings.converter, live, &entry.api_version).map_err(fail)?;
+                let kind = GroupVersionKind::from_api_version_kind(
+                    entry.api_version.as_str(),
+                    &settings.kind.kind,
+                );
+                let ty = settings
+                    .typing
+                    .for_kind(&kind)
+                    .map_err(|source| Error::Kind {
+                        action: "find the type of the entry's version",
+                        object: described(live),
+                        source,
+                    })?;
+
                 (object, ty)
             }
         };
+
         extract_entry(&object, &ty, &entry, form).map(Some)
     }
 }
@@ -110,7 +127,13 @@ impl<'a> ExtractRequest<'a> {
     /// Extracts from an object of this type what the manager applied last to the object itself, in the form
     /// [`ExtractForm::Reapply`].
     pub fn new(object: &'a Value, ty: &'a Type, manager: &'a str) -> Self {
-        ExtractRequest { object, ty, manager, subresource: "", form: ExtractForm::default() }
+        ExtractRequest {
+            object,
+            ty,
+            manager,
+            subresource: "",
+            form: ExtractForm::default(),
+        }
     }
 
     /// The subresource that the manager applied.
@@ -152,22 +175,41 @@ impl<'a> ExtractRequest<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn extract(request: ExtractRequest<'_>) -> Result<Option<Value>, Error> {
-    let ExtractRequest { object, ty, manager, subresource, form } = request;
+    let ExtractRequest {
+        object,
+        ty,
+        manager,
+        subresource,
+        form,
+    } = request;
     let Some(entry) = applied_by(object, manager, subresource)? else {
         return Ok(None);
     };
-    let own = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+
+    let own = object.api_version();
     if form == ExtractForm::Reapply && own != entry.api_version.as_str() {
         let message = format!("the object is at `{own}`, convert it first");
-        let source = ConvertError::Failed { version: entry.api_version, message };
-        return Err(Error::Convert { action: "extract from object", object: described(object), source });
+        let source = ConvertError::Failed {
+            version: entry.api_version,
+            message,
+        };
+        return Err(Error::Convert {
+            action: "extract from object",
+            object: described(object),
+            source,
+        });
     }
+
     extract_entry(object, ty, &entry, form).map(Some)
 }
 
 /// The first entry of an applier, with the fields of later entries of the same identity and version.
-fn applied_by(object: &Value, manager: &str, subresource: &str) -> Result<Option<Entry>, EntryError> {
-    let list = list_of(object).and_then(Value::as_list);
+fn applied_by(
+    object: &Value,
+    manager: &str,
+    subresource: &str,
+) -> Result<Option<Entry>, EntryError> {
+    let list = object.managed_fields().and_then(Value::as_list);
     let mut found: Option<Entry> = None;
     for (index, value) in list.into_iter().flatten().enumerate() {
         let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -177,7 +219,9 @@ fn applied_by(object: &Value, manager: &str, subresource: &str) -> Result<Option
         if !wanted {
             continue;
         }
+
         let entry = Entry::from_value(index, value)?;
+        // Entries of one identity count as one, as in `ManagedFields`.
         match &mut found {
             None => found = Some(entry),
             Some(first) if first.api_version == entry.api_version => {
@@ -187,41 +231,61 @@ fn applied_by(object: &Value, manager: &str, subresource: &str) -> Result<Option
             Some(_) => {}
         }
     }
+
     Ok(found)
 }
 
-fn extract_entry(object: &Value, ty: &Type, entry: &Entry, form: ExtractForm) -> Result<Value, Error> {
+fn extract_entry(
+    object: &Value,
+    ty: &Type,
+    entry: &Entry,
+    form: ExtractForm,
+) -> Result<Value, Error> {
+    // To be applied again, items need their keys, and duplicates of the live object must not fail.
     let (duplicates, keys) = match form {
         ExtractForm::Reapply => (Duplicates::Allow, KeyFields::Append),
         ExtractForm::AsGo => (Duplicates::Refuse, KeyFields::AsGiven),
     };
+
     // The entries themselves have no owner.
-    let typed = TypedValue::new(with_list(object, None), ty.clone(), duplicates).map_err(|source| {
-        Error::Invalid {
-            action: "convert object to smd typed",
-            object: described(object),
-            callers: false,
-            source,
-        }
-    })?;
-    let part = typed.extract_items(&entry.fields.leaves(), keys).into_value();
+    let typed =
+        TypedValue::new(with_list(object, None), ty.clone(), duplicates).map_err(|source| {
+            Error::Invalid {
+                action: "convert object to smd typed",
+                object: described(object),
+                callers: false,
+                source,
+            }
+        })?;
+    let part = typed
+        .extract_items(&entry.fields.leaves(), keys)
+        .into_value();
+
+    // A list or map that lost its content is null, which is not what the manager applied.
     let part = match form {
         ExtractForm::Reapply if has_null(&part) => refilled(&part, object, false, &entry.fields),
         _ => Some(part),
     };
-    let mut fields = part.as_ref().and_then(Value::as_map).cloned().unwrap_or_default();
+    let mut fields = part
+        .as_ref()
+        .and_then(Value::as_map)
+        .cloned()
+        .unwrap_or_default();
     if !fields.contains("kind") {
         copy(object, &mut fields, &["kind", "apiVersion"]);
     }
+
+    // The name has no owner, but an object without it cannot be applied.
     if form == ExtractForm::Reapply
         && let Some(metadata) = object.get("metadata")
     {
-        let mut own = fields.get("metadata").and_then(Value::as_map).cloned().unwrap_or_default();
+        let mut own = fields.metadata().cloned().unwrap_or_default();
         copy(metadata, &mut own, &["name", "namespace"]);
         if !own.is_empty() || fields.contains("metadata") {
             fields.insert("metadata", own);
         }
     }
+
     Ok(Value::Map(fields))
 }
 
@@ -253,14 +317,19 @@ fn refilled(part: &Value, live: &Value, owned_itself: bool, owned: &Set) -> Opti
             for (name, value) in fields.iter().filter(|(_, value)| has_null(value)) {
                 let node = owned.get(&PathElement::Field(name.clone()));
                 if let (Some(node), Some(live)) = (node, live.get(name)) {
-                    edits.push((name.clone(), refilled(value, live, node.is_member(), node.children())));
+                    edits.push((
+                        name.clone(),
+                        refilled(value, live, node.is_member(), node.children()),
+                    ));
                 }
             }
             let left = fields.with_edits(edits);
+
             (owned_itself || !left.is_empty() || fields.is_empty()).then_some(Value::Map(left))
         }
         (Value::List(items), Value::List(live)) => {
-            let refilled = |item: &Value| refilled_item(item, live, owned).unwrap_or_else(|| item.clone());
+            let refilled =
+                |item: &Value| refilled_item(item, live, owned).unwrap_or_else(|| item.clone());
             Some(Value::List(items.iter().map(refilled).collect()))
         }
         _ => Some(part.clone()),

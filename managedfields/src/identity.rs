@@ -73,11 +73,17 @@ impl Identity {
         api_version: impl Into<ApiVersion>,
         subresource: impl Into<Str>,
     ) -> Self {
+        // An applier has one entry for all versions, so the version does not identify it.
         let api_version = match operation {
             Operation::Apply => ApiVersion::default(),
             Operation::Update => api_version.into(),
         };
-        Identity { manager: manager.into(), operation, api_version, subresource: subresource.into() }
+        Identity {
+            manager: manager.into(),
+            operation,
+            api_version,
+            subresource: subresource.into(),
+        }
     }
 
     /// The identity as a string: the JSON of an entry without fields and time. Managers are distinguished and sorted by
@@ -87,6 +93,7 @@ impl Identity {
     #[doc(hidden)]
     pub fn identifier(&self) -> Str {
         let mut out = String::with_capacity(96);
+        // As in Go, the identifier is the JSON of an entry without fields, so its members have a fixed order.
         let members = [
             ("manager", self.manager.as_str()),
             ("operation", self.operation.name()),
@@ -94,6 +101,7 @@ impl Identity {
             ("subresource", self.subresource.as_str()),
         ];
         out.push('{');
+
         for (name, text) in members.into_iter().filter(|(_, text)| !text.is_empty()) {
             if out.len() > 1 {
                 out.push(',');
@@ -103,6 +111,7 @@ impl Identity {
             write_string(&mut out, text, Escape::Go);
         }
         out.push('}');
+
         out.into()
     }
 
@@ -118,6 +127,7 @@ impl Identity {
             "Update" => Operation::Update,
             _ => return None,
         };
+
         Some(Identity {
             manager: text("manager"),
             operation,
@@ -140,8 +150,11 @@ impl Identity {
         let mut out = fieldmanager_value::internal::go_format::quote(&self.manager);
         if !self.subresource.is_empty() {
             out.push_str(" with subresource ");
-            out.push_str(&fieldmanager_value::internal::go_format::quote(&self.subresource));
+            out.push_str(&fieldmanager_value::internal::go_format::quote(
+                &self.subresource,
+            ));
         }
+
         if self.operation == Operation::Update {
             out.push_str(" using ");
             out.push_str(self.api_version.as_str());
@@ -158,7 +171,10 @@ mod tests {
     fn an_identifier_is_escaped_as_in_go() {
         let identity = Identity::new("a<\u{8}\u{c}\u{1}\u{2028}\"", Operation::Apply, "", "");
         let identifier = identity.identifier();
-        assert_eq!(identifier, r#"{"manager":"a\u003c\b\f\u0001\u2028\"","operation":"Apply"}"#);
+        assert_eq!(
+            identifier,
+            r#"{"manager":"a\u003c\b\f\u0001\u2028\"","operation":"Apply"}"#
+        );
         assert_eq!(Identity::of_identifier(&identifier), Some(identity));
     }
 }

@@ -4,9 +4,10 @@ use std::hash::{BuildHasher, Hash, Hasher};
 
 use ahash::RandomState;
 use fieldmanager_fieldpath::{Error, Owners, Set};
+use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::{List, MAX_DEPTH, Map, Str, Value};
 
-use crate::object::{list_of, with_list};
+use crate::object::with_list;
 
 /// Lets objects with equal managed fields share them.
 ///
@@ -64,17 +65,17 @@ use crate::object::{list_of, with_list};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Interner {
-    fields: Table<Fields>,
+    fields: ValueTable<InternedFields>,
     /// Identifiers, versions, and the names in entries.
-    texts: Table<Str>,
+    texts: ValueTable<Str>,
     /// The owners of all fields of an object.
-    owners: Table<Owners>,
+    owners: ValueTable<Owners>,
     hashes: RandomState,
 }
 
 /// A `fieldsV1`, and its set if it was decoded.
 #[derive(Clone, Debug)]
-struct Fields {
+struct InternedFields {
     value: Value,
     set: Option<Set>,
 }
@@ -98,9 +99,9 @@ impl Interner {
     pub fn with_capacity(sets: usize) -> Self {
         let sets = sets.min(MAX_CAPACITY);
         Interner {
-            fields: Table::new(sets),
-            texts: Table::new(sets),
-            owners: Table::new(sets),
+            fields: ValueTable::new(sets),
+            texts: ValueTable::new(sets),
+            owners: ValueTable::new(sets),
             hashes: RandomState::new(),
         }
     }
@@ -143,7 +144,7 @@ impl Interner {
     /// ```
     #[must_use]
     pub fn share(&mut self, object: &Value) -> Value {
-        let Some(Value::List(entries)) = list_of(object) else {
+        let Some(Value::List(entries)) = object.managed_fields() else {
             return object.clone();
         };
         let mut changed = false;
@@ -157,7 +158,12 @@ impl Interner {
                 None => entry.clone(),
             })
             .collect();
-        if changed { with_list(object, Some(Value::List(shared))) } else { object.clone() }
+
+        if changed {
+            with_list(object, Some(Value::List(shared)))
+        } else {
+            object.clone()
+        }
     }
 
     /// The entry with known values in place of equal ones; `None` if there are none to replace.
@@ -166,20 +172,24 @@ impl Interner {
         let mut edits = Vec::new();
         // Edits must be sorted by name.
         for name in ["apiVersion", "fieldsV1", "manager", "subresource"] {
-            let Some((name, own)) = entry.get_entry(name) else { continue };
+            let Some((name, own)) = entry.get_entry(name) else {
+                continue;
+            };
             let shared = match own {
                 Value::String(text) => {
                     let text = text.as_shared();
                     text.map(|text| Value::from(self.text(text, || text.clone())))
                 }
-                value => {
-                    self.fields_at(fingerprint(&self.hashes, value), value).map(|known| known.value.clone())
-                }
+                value => self
+                    .fields_at(fingerprint(&self.hashes, value), value)
+                    .map(|known| known.value.clone()),
             };
+
             if let Some(shared) = shared.filter(|shared| !shared.ptr_eq(own)) {
                 edits.push((name.clone(), Some(shared)));
             }
         }
+
         (!edits.is_empty()).then(|| Value::Map(entry.with_edits(edits)))
     }
 
@@ -206,20 +216,28 @@ impl Interner {
     fn set_at(&mut self, hash: Option<u64>, value: &Value) -> Result<Set, Error> {
         match self.fields_at(hash, value) {
             None => Set::from_value(value),
-            Some(Fields { set: Some(set), .. }) => Ok(set.clone()),
+            Some(InternedFields { set: Some(set), .. }) => Ok(set.clone()),
             Some(known) => Ok(known.set.insert(Set::from_value(value)?).clone()),
         }
     }
 
     /// The stored form of a `fieldsV1`, which is stored if it was not; `None` if it has no hash or the capacity is 0.
-    fn fields_at(&mut self, hash: Option<u64>, value: &Value) -> Option<&mut Fields> {
-        let new = || Fields { value: value.clone(), set: None };
-        self.fields.find(hash?, |known| known.value.strict_eq(value), new)
+    fn fields_at(&mut self, hash: Option<u64>, value: &Value) -> Option<&mut InternedFields> {
+        let new = || InternedFields {
+            value: value.clone(),
+            set: None,
+        };
+        self.fields
+            .find(hash?, |known| known.value.strict_eq(value), new)
     }
 
     /// A known string, or the one that `new` makes.
     pub(crate) fn text(&mut self, text: &str, new: impl Fn() -> Str) -> Str {
-        let known = self.texts.find(self.hashes.hash_one(text), |known| known.as_str() == text, &new);
+        let known = self.texts.find(
+            self.hashes.hash_one(text),
+            |known| known.as_str() == text,
+            &new,
+        );
         known.map_or_else(&new, |known| known.clone())
     }
 
@@ -240,15 +258,19 @@ impl Interner {
         if owners.is_empty() {
             return owners;
         }
+        // The hash covers what is cheap to read. Equality decides in the end.
         let mut state = self.hashes.build_hasher();
         state.write_u64(fields.0);
         for (identifier, owned) in owners.iter() {
             identifier.hash(&mut state);
             owned.api_version().hash(&mut state);
         }
+
         let hash = state.finish();
         // The comparison is fast, because most sets are the same allocation by now.
-        let known = self.owners.find(hash, |known| *known == owners, || owners.clone());
+        let known = self
+            .owners
+            .find(hash, |known| *known == owners, || owners.clone());
         known.map_or_else(|| owners.clone(), |known| known.clone())
     }
 }
@@ -259,7 +281,7 @@ pub(crate) struct Fingerprint(u64);
 
 /// A bounded number of values by their hash. The most recently used value of a bucket is the first.
 #[derive(Clone, Debug)]
-struct Table<T> {
+struct ValueTable<T> {
     capacity: usize,
     /// Empty until something is put there.
     slots: Vec<Option<(u64, T)>>,
@@ -268,9 +290,12 @@ struct Table<T> {
 /// How many slots a bucket has.
 const WAYS: usize = 4;
 
-impl<T: Clone> Table<T> {
+impl<T: Clone> ValueTable<T> {
     fn new(capacity: usize) -> Self {
-        Table { capacity, slots: Vec::new() }
+        ValueTable {
+            capacity,
+            slots: Vec::new(),
+        }
     }
 
     fn len(&self) -> usize {
@@ -279,7 +304,12 @@ impl<T: Clone> Table<T> {
 
     /// The value of this hash that is the same, or a new one in place of that of its bucket which was not found for
     /// longest.
-    fn find(&mut self, hash: u64, same: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> Option<&mut T> {
+    fn find(
+        &mut self,
+        hash: u64,
+        same: impl Fn(&T) -> bool,
+        new: impl FnOnce() -> T,
+    ) -> Option<&mut T> {
         if self.slots.is_empty() {
             self.slots.resize(self.capacity, None);
         }
@@ -287,8 +317,13 @@ impl<T: Clone> Table<T> {
         let buckets = self.capacity.checked_div(ways)?;
         let start = hash as usize % buckets * ways;
         let bucket = self.slots.get_mut(start..start + ways)?;
-        let is_known =
-            |slot: &Option<(u64, T)>| slot.as_ref().is_some_and(|(at, known)| *at == hash && same(known));
+        // Equal hashes come first, because comparing values takes longer.
+        let is_known = |slot: &Option<(u64, T)>| {
+            slot.as_ref()
+                .is_some_and(|(at, known)| *at == hash && same(known))
+        };
+
+        // The value that was used last is the first of its bucket, and the last one makes room for a new one.
         match bucket.iter().position(is_known) {
             Some(at) => bucket.get_mut(..=at)?.rotate_right(1),
             None => {
@@ -296,6 +331,7 @@ impl<T: Clone> Table<T> {
                 *bucket.first_mut()? = Some((hash, new()));
             }
         }
+
         bucket.first_mut()?.as_mut().map(|(_, value)| value)
     }
 }
@@ -319,8 +355,10 @@ fn fingerprint(hashes: &RandomState, value: &Value) -> Option<u64> {
                 _ => return None,
             }
         }
+
         Some(())
     }
+
     match value {
         // An empty map has nothing to share.
         Value::Map(top) if !top.is_empty() => {
@@ -358,12 +396,24 @@ mod tests {
     fn a_full_bucket_drops_the_least_recently_used_value() {
         let mut interner = Interner::with_capacity(WAYS);
         let text = |i: usize| value(&format!(r#"{{"f:{i}":{{}}}}"#));
-        let first: Vec<Set> = (0..WAYS).map(|i| interner.set_at(Some(7), &text(i)).unwrap()).collect();
+        let first: Vec<Set> = (0..WAYS)
+            .map(|i| interner.set_at(Some(7), &text(i)).unwrap())
+            .collect();
         // The oldest value is used again, so the second one is dropped.
         assert!(interner.fields_at(Some(7), &text(0)).is_some());
         interner.set_at(Some(7), &text(WAYS)).unwrap();
-        assert!(interner.set_at(Some(7), &text(0)).unwrap().ptr_eq(&first[0]));
-        assert!(!interner.set_at(Some(7), &text(1)).unwrap().ptr_eq(&first[1]));
+        assert!(
+            interner
+                .set_at(Some(7), &text(0))
+                .unwrap()
+                .ptr_eq(&first[0])
+        );
+        assert!(
+            !interner
+                .set_at(Some(7), &text(1))
+                .unwrap()
+                .ptr_eq(&first[1])
+        );
     }
 
     #[test]
@@ -389,12 +439,17 @@ mod tests {
     #[test]
     fn values_that_nest_too_deeply_are_not_interned() {
         let deep = |depth: usize| {
-            (0..depth).fold(Value::Map(Map::new()), |below, _| Value::Map(Map::single("f:a", below)))
+            (0..depth).fold(Value::Map(Map::new()), |below, _| {
+                Value::Map(Map::single("f:a", below))
+            })
         };
         let mut interner = Interner::default();
         assert!(interner.fields(&deep(MAX_DEPTH - 1)).is_ok());
         assert_eq!(interner.len(), 1);
-        assert_eq!(interner.fields(&deep(MAX_DEPTH + 2)), Set::from_value(&deep(MAX_DEPTH + 2)));
+        assert_eq!(
+            interner.fields(&deep(MAX_DEPTH + 2)),
+            Set::from_value(&deep(MAX_DEPTH + 2))
+        );
         assert_eq!(interner.len(), 1);
     }
 }

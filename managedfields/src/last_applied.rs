@@ -4,6 +4,7 @@
 
 use fieldmanager_fieldpath::Set;
 use fieldmanager_openapi::GroupVersionKind;
+use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_typed::Duplicates;
 use fieldmanager_value::internal::Escape;
 use fieldmanager_value::{Map, Str, Value};
@@ -26,18 +27,20 @@ pub(crate) fn unchanged_fields(settings: &Settings, live: &Value) -> Option<Set>
     let live = settings.to_request_version(live, "").ok()?;
     let live = settings.typed(&live, "", false, Duplicates::Refuse).ok()?;
     let last = Value::from_json(text).ok()?;
+
     // The annotation must be an object of this kind.
     if GroupVersionKind::of_object(&last)?.api_version() != *settings.version.as_str() {
         return None;
     }
     let last = settings.typed(&last, "", true, Duplicates::Refuse).ok()?;
+    // A field of the annotation is unchanged if the live object still has the same value.
     let changes = last.compare(&live).ok()?;
     let own = last.field_set().difference(&changes.modified);
     Some(own.difference(&changes.added).difference(&changes.removed))
 }
 
 fn annotation(object: &Value) -> Option<&str> {
-    object.get("metadata")?.get("annotations")?.get(LAST_APPLIED)?.as_str()
+    object.annotations()?.get(LAST_APPLIED)?.as_str()
 }
 
 /// The object with its annotation, if it has one, set to the configuration without the annotation. The object loses the
@@ -50,16 +53,23 @@ pub(crate) fn renewed(object: &Value, config: &Value) -> Value {
     with_annotation(config, None).write_json_escaped(&mut text, Escape::Go);
     text.push('\n');
     let renewed = with_annotation(object, Some(&text));
-    let annotations = renewed.get("metadata").and_then(|metadata| metadata.get("annotations"));
     let size = |(name, value): (&Str, &Value)| name.len() + value.as_str().map_or(0, str::len);
-    let total: usize = annotations.and_then(Value::as_map).into_iter().flatten().map(size).sum();
-    if total > MAX_ANNOTATIONS { with_annotation(object, None) } else { renewed }
+    let annotations = renewed.annotations().into_iter().flatten();
+    let total: usize = annotations.map(size).sum();
+
+    // An API server refuses larger annotations, so the configuration is not recorded in that case.
+    if total > MAX_ANNOTATIONS {
+        with_annotation(object, None)
+    } else {
+        renewed
+    }
 }
 
 /// The object with another annotation, or without it. An object without annotations is unchanged.
 fn with_annotation(object: &Value, text: Option<&str>) -> Value {
-    let edit =
-        |map: &Map, name: &str, value: Option<Value>| Value::Map(map.with_edits(vec![(name.into(), value)]));
+    let edit = |map: &Map, name: &str, value: Option<Value>| {
+        Value::Map(map.with_edits(vec![(name.into(), value)]))
+    };
     let changed = || {
         let fields = object.as_map()?;
         let metadata = fields.get("metadata")?.as_map()?;
@@ -68,5 +78,6 @@ fn with_annotation(object: &Value, text: Option<&str>) -> Value {
         let metadata = edit(metadata, "annotations", Some(annotations));
         Some(edit(fields, "metadata", Some(metadata)))
     };
+
     changed().unwrap_or_else(|| object.clone())
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use fieldmanager_fieldpath::{ApiVersion, Set};
+use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_structural::{FieldError, FieldPath, validate_managed_fields};
 use fieldmanager_value::{Map, Str, Value};
 
@@ -11,7 +12,7 @@ use crate::cap::ANCIENT_CHANGES;
 use crate::entry::{Entry, EntryError};
 use crate::identity::{Identity, Operation};
 use crate::managed_fields::{Decoded, ManagedFields};
-use crate::object::list_of;
+
 use crate::update::BEFORE_FIRST_APPLY;
 
 /// Options of [`lint`].
@@ -32,7 +33,10 @@ pub struct LintOptions {
 
 impl Default for LintOptions {
     fn default() -> Self {
-        LintOptions { served: None, large_percent: 50 }
+        LintOptions {
+            served: None,
+            large_percent: 50,
+        }
     }
 }
 
@@ -163,9 +167,9 @@ impl Finding {
     pub fn severity(&self) -> Severity {
         match self {
             Finding::Unreadable(_) => Severity::Error,
-            Finding::AncientChanges { .. } | Finding::SeveralVersions { .. } | Finding::Large { .. } => {
-                Severity::Note
-            }
+            Finding::AncientChanges { .. }
+            | Finding::SeveralVersions { .. }
+            | Finding::Large { .. } => Severity::Note,
             Finding::Refused(_)
             | Finding::Duplicate { .. }
             | Finding::OwnsNothingAlone { .. }
@@ -177,9 +181,14 @@ impl Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Each message says what follows from the finding, or what to do.
         match self {
-            Finding::Unreadable(error) => write!(f, "{error}: every apply fails until the entry is removed"),
-            Finding::Refused(error) => write!(f, "{error}: an API server refuses requests with this entry"),
+            Finding::Unreadable(error) => {
+                write!(f, "{error}: every apply fails until the entry is removed")
+            }
+            Finding::Refused(error) => {
+                write!(f, "{error}: an API server refuses requests with this entry")
+            }
             Finding::Duplicate { identity } => {
                 write!(
                     f,
@@ -196,14 +205,28 @@ impl fmt::Display for Finding {
                     appliers.join(" or ")
                 )
             }
-            Finding::SeveralVersions { manager, subresource, versions } => {
+
+            // An updater has an entry for each version, while an applier has one for all.
+            Finding::SeveralVersions {
+                manager,
+                subresource,
+                versions,
+            } => {
                 write!(f, "{manager:?}")?;
                 if !subresource.is_empty() {
                     write!(f, " with subresource {subresource:?}")?;
                 }
-                write!(f, " has updated at {}: its entries could be united at one version", list(versions))
+                write!(
+                    f,
+                    " has updated at {}: its entries could be united at one version",
+                    list(versions)
+                )
             }
-            Finding::NotServed { identity, version, served } => write!(
+            Finding::NotServed {
+                identity,
+                version,
+                served,
+            } => write!(
                 f,
                 "{} has an entry at {version}, which is not served ({} is): the next write drops it",
                 identity.display_name(),
@@ -214,12 +237,19 @@ impl fmt::Display for Finding {
                 "{BEFORE_FIRST_APPLY:?} owns {all} fields, {alone} of them alone: \
                  no apply removes them until an applier owns them"
             ),
-            Finding::AncientChanges { version, alone, all } => write!(
+            Finding::AncientChanges {
+                version,
+                alone,
+                all,
+            } => write!(
                 f,
                 "{ANCIENT_CHANGES:?} owns {all} fields of updaters at {version}, {alone} of them alone: \
                  the updaters that changed them are no longer known"
             ),
-            Finding::Large { managed_bytes, object_bytes } => write!(
+            Finding::Large {
+                managed_bytes,
+                object_bytes,
+            } => write!(
                 f,
                 "managedFields are {managed_bytes} of {object_bytes} bytes ({}%)",
                 percent(*managed_bytes, *object_bytes)
@@ -234,7 +264,9 @@ fn list(versions: &[ApiVersion]) -> String {
 }
 
 fn percent(part: usize, whole: usize) -> usize {
-    part.saturating_mul(100).checked_div(whole).unwrap_or_default()
+    part.saturating_mul(100)
+        .checked_div(whole)
+        .unwrap_or_default()
 }
 
 /// The size of the entries of one manager.
@@ -292,46 +324,93 @@ pub struct LintReport {
 /// ```
 #[must_use]
 pub fn lint(object: &Value, options: &LintOptions) -> LintReport {
-    let Some(list) = list_of(object).filter(|list| !list.is_null()) else {
-        return LintReport { object_bytes: object.to_json().len(), ..LintReport::default() };
+    let Some(list) = object.managed_fields().filter(|list| !list.is_null()) else {
+        return LintReport {
+            object_bytes: object.to_json().len(),
+            ..LintReport::default()
+        };
     };
+
+    // Entries that can be read are examined even if others cannot.
     let Decoded { managed, faults } = ManagedFields::decode_lossy(Some(list));
     let entries = managed.entries();
     let refused = refused(list, &faults);
+
+    // The findings are in the order of the variants.
     let mut findings: Vec<Finding> = faults.into_iter().map(Finding::Unreadable).collect();
     findings.extend(refused);
     findings.extend(duplicates(list));
-    findings.extend(entries.iter().filter_map(|entry| nothing_alone(entry, &entries)));
+    findings.extend(
+        entries
+            .iter()
+            .filter_map(|entry| nothing_alone(entry, &entries)),
+    );
     findings.extend(several_versions(&entries));
-    findings.extend(entries.iter().filter_map(|entry| not_served(entry, options.served.as_deref()?)));
-    findings.extend(entries.iter().filter_map(|entry| collected(entry, &entries)));
+
+    findings.extend(
+        entries
+            .iter()
+            .filter_map(|entry| not_served(entry, options.served.as_deref()?)),
+    );
+    findings.extend(
+        entries
+            .iter()
+            .filter_map(|entry| collected(entry, &entries)),
+    );
     let (managed_bytes, object_bytes) = (list.to_json().len(), object.to_json().len());
+
     if percent(managed_bytes, object_bytes) >= usize::from(options.large_percent) {
-        findings.push(Finding::Large { managed_bytes, object_bytes });
+        findings.push(Finding::Large {
+            managed_bytes,
+            object_bytes,
+        });
     }
-    LintReport { findings, sizes: sizes(list), managed_bytes, object_bytes }
+
+    LintReport {
+        findings,
+        sizes: sizes(list),
+        managed_bytes,
+        object_bytes,
+    }
 }
 
 /// The faults that an API server finds in the entries that can be read.
 fn refused(list: &Value, unreadable: &[EntryError]) -> Vec<Finding> {
     let path = FieldPath::root("metadata").child("managedFields");
+    // An entry that cannot be read is reported already, so a valid one takes its place.
     let valid = Value::Map(Map::single("operation", "Apply"));
-    let replaced = unreadable.iter().map(|error| (error.index, valid.clone())).collect();
-    let list = list.as_list().map(|list| Value::List(list.with_edits(replaced, Vec::new())));
-    validate_managed_fields(list.as_ref(), &path).into_iter().map(Finding::Refused).collect()
+    let replaced = unreadable
+        .iter()
+        .map(|error| (error.index, valid.clone()))
+        .collect();
+    let list = list
+        .as_list()
+        .map(|list| Value::List(list.with_edits(replaced, Vec::new())));
+
+    validate_managed_fields(list.as_ref(), &path)
+        .into_iter()
+        .map(Finding::Refused)
+        .collect()
 }
 
 /// Identities of more than one entry.
 fn duplicates(list: &Value) -> Vec<Finding> {
+    // Decoded managed fields unite duplicates, so the list is read again.
     let mut identities: BTreeMap<Str, (usize, Identity)> = BTreeMap::new();
     for (index, value) in list.as_list().into_iter().flatten().enumerate() {
         if let Ok(entry) = Entry::from_value(index, value) {
             let identity = entry.identity();
-            identities.entry(identity.identifier()).or_insert((0, identity)).0 += 1;
+            identities
+                .entry(identity.identifier())
+                .or_insert((0, identity))
+                .0 += 1;
         }
     }
+
     let several = identities.into_values().filter(|(count, _)| *count > 1);
-    several.map(|(_, identity)| Finding::Duplicate { identity }).collect()
+    several
+        .map(|(_, identity)| Finding::Duplicate { identity })
+        .collect()
 }
 
 /// An updater whose leaf fields all have appliers as owners. The maps and lists above them do not count.
@@ -340,12 +419,18 @@ fn nothing_alone(entry: &Entry, entries: &[Entry]) -> Option<Finding> {
         return None;
     }
     let own = entry.fields.leaves();
+    // Paths at different versions cannot be compared.
     let appliers: Vec<&Entry> = entries
         .iter()
-        .filter(|other| other.operation == Operation::Apply && other.api_version == entry.api_version)
+        .filter(|other| {
+            other.operation == Operation::Apply && other.api_version == entry.api_version
+        })
         .filter(|other| !own.intersection(&other.fields).is_empty())
         .collect();
-    let applied = appliers.iter().fold(Set::new(), |all, other| all.union(&other.fields));
+    let applied = appliers
+        .iter()
+        .fold(Set::new(), |all, other| all.union(&other.fields));
+
     own.is_subset(&applied).then(|| Finding::OwnsNothingAlone {
         identity: entry.identity(),
         appliers: appliers.iter().map(|entry| entry.identity()).collect(),
@@ -354,16 +439,27 @@ fn nothing_alone(entry: &Entry, entries: &[Entry]) -> Option<Finding> {
 
 fn several_versions(entries: &[Entry]) -> Vec<Finding> {
     let mut versions: BTreeMap<(&Str, &Str), BTreeSet<&ApiVersion>> = BTreeMap::new();
-    for entry in entries.iter().filter(|entry| entry.operation == Operation::Update) {
-        versions.entry((&entry.manager, &entry.subresource)).or_default().insert(&entry.api_version);
+    for entry in entries
+        .iter()
+        .filter(|entry| entry.operation == Operation::Update)
+    {
+        versions
+            .entry((&entry.manager, &entry.subresource))
+            .or_default()
+            .insert(&entry.api_version);
     }
-    let several = versions.into_iter().filter(|(_, versions)| versions.len() > 1);
+
+    let several = versions
+        .into_iter()
+        .filter(|(_, versions)| versions.len() > 1);
     several
-        .map(|((manager, subresource), versions)| Finding::SeveralVersions {
-            manager: manager.clone(),
-            subresource: subresource.clone(),
-            versions: versions.into_iter().cloned().collect(),
-        })
+        .map(
+            |((manager, subresource), versions)| Finding::SeveralVersions {
+                manager: manager.clone(),
+                subresource: subresource.clone(),
+                versions: versions.into_iter().cloned().collect(),
+            },
+        )
         .collect()
 }
 
@@ -378,15 +474,31 @@ fn not_served(entry: &Entry, served: &[ApiVersion]) -> Option<Finding> {
 /// Entries that collect the fields of unknown managers.
 fn collected(entry: &Entry, entries: &[Entry]) -> Option<Finding> {
     let name = entry.manager.as_str();
-    if entry.operation != Operation::Update || (name != BEFORE_FIRST_APPLY && name != ANCIENT_CHANGES) {
+    if entry.operation != Operation::Update
+        || (name != BEFORE_FIRST_APPLY && name != ANCIENT_CHANGES)
+    {
         return None;
     }
+
     let own = entry.fields.leaves();
-    let others = entries.iter().filter(|other| *other != entry && other.api_version == entry.api_version);
-    let alone = others.fold(own.clone(), |left, other| left.difference(&other.fields)).len();
+    // Fields at another version may be the same under another path, which is not known here.
+    let others = entries
+        .iter()
+        .filter(|other| *other != entry && other.api_version == entry.api_version);
+    let alone = others
+        .fold(own.clone(), |left, other| left.difference(&other.fields))
+        .len();
+
     Some(match name {
-        BEFORE_FIRST_APPLY => Finding::BeforeFirstApply { alone, all: own.len() },
-        _ => Finding::AncientChanges { version: entry.api_version.clone(), alone, all: own.len() },
+        BEFORE_FIRST_APPLY => Finding::BeforeFirstApply {
+            alone,
+            all: own.len(),
+        },
+        _ => Finding::AncientChanges {
+            version: entry.api_version.clone(),
+            alone,
+            all: own.len(),
+        },
     })
 }
 
@@ -401,8 +513,18 @@ fn sizes(list: &Value) -> Vec<ManagerSize> {
         size.0 += 1;
         size.1 += entry.to_json().len();
     }
-    let size = |(manager, (entries, bytes))| ManagerSize { manager, entries, bytes };
+
+    let size = |(manager, (entries, bytes))| ManagerSize {
+        manager,
+        entries,
+        bytes,
+    };
     let mut sizes: Vec<ManagerSize> = sizes.into_iter().map(size).collect();
-    sizes.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.manager.cmp(&b.manager)));
+    sizes.sort_by(|a, b| {
+        b.bytes
+            .cmp(&a.bytes)
+            .then_with(|| a.manager.cmp(&b.manager))
+    });
+
     sizes
 }

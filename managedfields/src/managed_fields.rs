@@ -3,13 +3,14 @@
 use std::fmt;
 
 use fieldmanager_fieldpath::{Owners, Set, VersionedSet};
+use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::internal::sorted::SortedMap;
 use fieldmanager_value::{Str, Value};
 
 use crate::entry::{Entry, EntryError, ReadFields};
 use crate::identity::{Identity, Operation};
 use crate::interner::{Fingerprint, Interner};
-use crate::object::{list_of, with_list};
+use crate::object::with_list;
 use crate::time::Time;
 
 /// The `metadata.managedFields` of an object: which manager owns which fields, and since when.
@@ -128,6 +129,8 @@ impl ManagedFields {
             &mut |fields_v1| interner.fields_of_object(fields_v1, &mut fingerprint),
             &mut decoded.faults,
         );
+
+        // Objects of one kind repeat identifiers, versions and sets, which the interner shares.
         for mut entry in entries {
             let identifier = entry.identity().identifier();
             let identifier = interner.text(&identifier, || identifier.clone());
@@ -136,6 +139,7 @@ impl ManagedFields {
             decoded.managed.add_as(identifier, entry);
         }
         decoded.managed.owners = interner.owners(fingerprint, decoded.managed.owners);
+
         decoded.without_faults()
     }
 
@@ -145,7 +149,7 @@ impl ManagedFields {
     ///
     /// [`EntryError`] of the first entry that cannot be read.
     pub fn of_object(object: &Value) -> Result<Self, EntryError> {
-        Self::decode(list_of(object))
+        Self::decode(object.managed_fields())
     }
 
     /// As [`of_object`](Self::of_object) with an [`Interner`].
@@ -154,12 +158,26 @@ impl ManagedFields {
     ///
     /// [`EntryError`] of the first entry that cannot be read.
     pub fn of_object_with(object: &Value, interner: &mut Interner) -> Result<Self, EntryError> {
-        Self::decode_with(list_of(object), interner)
+        Self::decode_with(object.managed_fields(), interner)
     }
 
     /// Adds an entry. If there is one with the same identity, they are united.
     pub fn add(&mut self, entry: Entry) {
         self.add_as(entry.identity().identifier(), entry);
+    }
+
+    /// Reads a list as [`decode_lossy`](Self::decode_lossy) does, but the last of several entries with one identity counts
+    /// alone, as in an API server.
+    #[doc(hidden)]
+    pub fn decode_last(list: Option<&Value>) -> Decoded {
+        let mut decoded = Decoded::default();
+        for entry in read_entries(list, &mut Set::from_value, &mut decoded.faults) {
+            let identifier = entry.identity().identifier();
+            decoded.managed.owners.remove(&identifier);
+            decoded.managed.times.remove(&identifier);
+            decoded.managed.add_as(identifier, entry);
+        }
+        decoded
     }
 
     /// Sets or removes the time of an entry.
@@ -177,18 +195,31 @@ impl ManagedFields {
             None => entry.fields,
         };
         let applied = entry.operation == Operation::Apply;
+
         if let Some(time) = entry.time {
-            let latest = self.times.get(&identifier).map_or(time, |known| time.max(*known));
+            let latest = self
+                .times
+                .get(&identifier)
+                .map_or(time, |known| time.max(*known));
             self.times.insert(identifier.clone(), latest);
         }
-        self.owners.insert(identifier, VersionedSet::new(set, entry.api_version, applied));
+
+        self.owners.insert(
+            identifier,
+            VersionedSet::new(set, entry.api_version, applied),
+        );
     }
 
     /// The entries in the order in which they are written: by operation, appliers first; by time, the oldest first, after
     /// those without a time; and by manager, version and subresource.
     pub fn entries(&self) -> Vec<Entry> {
-        let mut entries: Vec<Entry> =
-            self.owners.iter().filter_map(|(id, owned)| self.entry(id, owned)).collect();
+        let mut entries: Vec<Entry> = self
+            .owners
+            .iter()
+            .filter_map(|(id, owned)| self.entry(id, owned))
+            .collect();
+
+        // An object stores times in seconds, so fractions must not decide about the order.
         let seconds = |entry: &Entry| entry.time.map_or(0, Time::unix_seconds);
         entries.sort_by(|a, b| {
             let key = |e: &Entry| (e.operation, seconds(e));
@@ -200,6 +231,7 @@ impl ManagedFields {
                 ))
             })
         });
+
         entries
     }
 
@@ -207,7 +239,11 @@ impl ManagedFields {
         let identity = Identity::of_identifier(identifier)?;
         Some(Entry {
             manager: identity.manager,
-            operation: if owned.is_applied() { Operation::Apply } else { identity.operation },
+            operation: if owned.is_applied() {
+                Operation::Apply
+            } else {
+                identity.operation
+            },
             api_version: owned.api_version().clone(),
             time: self.times.get(identifier).copied(),
             subresource: identity.subresource,
@@ -262,7 +298,11 @@ impl Decoded {
 }
 
 /// The entries of a list that can be read. The errors of the others are added to `faults`.
-fn read_entries(list: Option<&Value>, fields: ReadFields<'_>, faults: &mut Vec<EntryError>) -> Vec<Entry> {
+fn read_entries(
+    list: Option<&Value>,
+    fields: ReadFields<'_>,
+    faults: &mut Vec<EntryError>,
+) -> Vec<Entry> {
     let mut read = Vec::new();
     match list {
         None | Some(Value::Null) => {}
@@ -281,5 +321,6 @@ fn read_entries(list: Option<&Value>, fields: ReadFields<'_>, faults: &mut Vec<E
             message: format!("expected a list of entries, got {}", other.kind()),
         }),
     }
+
     read
 }

@@ -1,12 +1,13 @@
 //! The field manager: the methods that an API server calls on create, update, patch and apply.
 
 use fieldmanager_fieldpath::ApiVersion;
+use fieldmanager_structural::internal::ObjectExt as _;
 
 use crate::apply::Apply;
 use crate::error::Error;
-use crate::object::{list_of, with_list};
+use crate::object::with_list;
 use crate::outcome::{Outcome, UncheckedOutcome};
-use crate::patch::Patch;
+use crate::patch::PatchRun;
 use crate::request::{ApplyRequest, PatchRequest, UpdateRequest};
 use crate::settings::Settings;
 use crate::update::Update;
@@ -55,7 +56,12 @@ impl FieldManager {
     #[must_use]
     pub fn with_unions(&self, on: bool) -> FieldManager {
         let updater = self.settings.updater.with_unions(on);
-        FieldManager { settings: Settings { updater, ..self.settings.clone() } }
+        FieldManager {
+            settings: Settings {
+                updater,
+                ..self.settings.clone()
+            },
+        }
     }
 
     /// Applies a configuration: merges it into the live object, removes the fields that the manager applied before and
@@ -126,10 +132,16 @@ impl FieldManager {
     #[doc(hidden)]
     pub fn update_no_errors(&self, request: UpdateRequest<'_>) -> UncheckedOutcome {
         match self.update(request) {
-            Ok(outcome) => UncheckedOutcome { object: outcome.object, error: None },
+            Ok(outcome) => UncheckedOutcome {
+                object: outcome.object,
+                error: None,
+            },
             Err(error) => {
-                let object = with_list(request.new, list_of(request.live()).cloned());
-                UncheckedOutcome { object, error: Some(error) }
+                let object = with_list(request.new, request.live().managed_fields().cloned());
+                UncheckedOutcome {
+                    object,
+                    error: Some(error),
+                }
             }
         }
     }
@@ -175,6 +187,6 @@ impl FieldManager {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn patch(&self, request: PatchRequest<'_>) -> Result<Outcome, Error> {
-        Patch::run(&self.settings, &request)
+        PatchRun::run(&self.settings, &request)
     }
 }

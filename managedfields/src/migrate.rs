@@ -25,12 +25,19 @@ pub struct Selector {
 impl Selector {
     /// All entries of a manager.
     pub fn manager(name: impl Into<Str>) -> Self {
-        Selector { manager: name.into(), operation: None, subresource: None, version: None }
+        Selector {
+            manager: name.into(),
+            operation: None,
+            subresource: None,
+            version: None,
+        }
     }
 
     /// The entries of the same manager, operation and subresource, at any version.
     pub(crate) fn of(entry: &Entry) -> Self {
-        Self::manager(entry.manager.clone()).operation(entry.operation).subresource(entry.subresource.clone())
+        Self::manager(entry.manager.clone())
+            .operation(entry.operation)
+            .subresource(entry.subresource.clone())
     }
 
     /// Only those with an operation.
@@ -68,9 +75,17 @@ impl Selector {
     #[doc(hidden)]
     pub fn selects(&self, entry: &Entry) -> bool {
         self.manager == entry.manager
-            && self.operation.is_none_or(|operation| operation == entry.operation)
-            && self.subresource.as_ref().is_none_or(|subresource| *subresource == entry.subresource)
-            && self.version.as_ref().is_none_or(|version| *version == entry.api_version)
+            && self
+                .operation
+                .is_none_or(|operation| operation == entry.operation)
+            && self
+                .subresource
+                .as_ref()
+                .is_none_or(|subresource| *subresource == entry.subresource)
+            && self
+                .version
+                .as_ref()
+                .is_none_or(|version| *version == entry.api_version)
     }
 }
 
@@ -88,7 +103,9 @@ impl Selector {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("cannot unite entries of {manager} at {from} and {to}: expected one version, apply again first")]
+#[error(
+    "cannot unite entries of {manager} at {from} and {to}: expected one version, apply again first"
+)]
 #[non_exhaustive]
 pub struct MigrateError {
     /// The manager that would get the entries, as in messages.
@@ -108,7 +125,10 @@ impl ManagedFields {
     /// ```
     #[doc(hidden)]
     pub fn selected(&self, selector: &Selector) -> Vec<Entry> {
-        self.entries().into_iter().filter(|entry| selector.selects(entry)).collect()
+        self.entries()
+            .into_iter()
+            .filter(|entry| selector.selects(entry))
+            .collect()
     }
 
     /// The entries without the selected ones. Their fields keep other owners.
@@ -127,7 +147,11 @@ impl ManagedFields {
     #[must_use]
     pub fn without(&self, selector: &Selector) -> ManagedFields {
         let mut left = ManagedFields::new();
-        for entry in self.entries().into_iter().filter(|entry| !selector.selects(entry)) {
+        for entry in self
+            .entries()
+            .into_iter()
+            .filter(|entry| !selector.selects(entry))
+        {
             left.add(entry);
         }
         left
@@ -152,7 +176,11 @@ impl ManagedFields {
     /// assert_eq!((renamed.len(), renamed[0].fields.to_string().as_str()), (1, ".a\n.b"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn rename(&self, selector: &Selector, to: impl Into<Str>) -> Result<ManagedFields, MigrateError> {
+    pub fn rename(
+        &self,
+        selector: &Selector,
+        to: impl Into<Str>,
+    ) -> Result<ManagedFields, MigrateError> {
         let to = to.into();
         self.moved(selector, |entry| entry.manager = to.clone())
     }
@@ -176,7 +204,11 @@ impl ManagedFields {
     /// assert_eq!((given[0].manager.as_str(), given[0].operation), ("ci", Operation::Apply));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn transfer(&self, selector: &Selector, to: &Identity) -> Result<ManagedFields, MigrateError> {
+    pub fn transfer(
+        &self,
+        selector: &Selector,
+        to: &Identity,
+    ) -> Result<ManagedFields, MigrateError> {
         self.moved(selector, |entry| {
             entry.manager = to.manager.clone();
             entry.operation = to.operation;
@@ -184,8 +216,13 @@ impl ManagedFields {
         })
     }
 
-    fn moved(&self, selector: &Selector, change: impl Fn(&mut Entry)) -> Result<ManagedFields, MigrateError> {
+    fn moved(
+        &self,
+        selector: &Selector,
+        change: impl Fn(&mut Entry),
+    ) -> Result<ManagedFields, MigrateError> {
         let mut out = self.without(selector);
+        // Each entry is added to the others, which unites entries of one identity.
         for mut entry in self.selected(selector) {
             change(&mut entry);
             let identity = entry.identity();
@@ -201,6 +238,7 @@ impl ManagedFields {
             }
             out.add(entry);
         }
+
         Ok(out)
     }
 }

@@ -70,8 +70,20 @@ pub struct ObjectOutcome<T> {
 
 impl<T: DeserializeOwned> ObjectOutcome<T> {
     fn new(outcome: Outcome) -> Result<Self, ObjectError> {
-        let Outcome { object, managed, changed, dropped, .. } = outcome;
-        Ok(ObjectOutcome { object: deserialized(object)?, managed, changed, dropped })
+        let Outcome {
+            object,
+            managed,
+            changed,
+            dropped,
+            ..
+        } = outcome;
+
+        Ok(ObjectOutcome {
+            object: deserialized(object)?,
+            managed,
+            changed,
+            dropped,
+        })
     }
 }
 
@@ -118,7 +130,10 @@ impl FieldManager {
         &self,
         request: ApplyRequest<'_, T, C>,
     ) -> Result<ObjectOutcome<T>, ObjectError> {
-        let (live, config) = (live_value(request.live)?, value("configuration", request.config)?);
+        let (live, config) = (
+            live_value(request.live)?,
+            value("configuration", request.config)?,
+        );
         ObjectOutcome::new(self.apply(request.with_objects(Some(&live), &config))?)
     }
 
@@ -170,7 +185,9 @@ impl FieldManager {
         form: ExtractForm,
     ) -> Result<Option<T>, ObjectError> {
         let live = value("live object", live)?;
-        self.extract(&live, manager, form)?.map(deserialized).transpose()
+        self.extract(&live, manager, form)?
+            .map(deserialized)
+            .transpose()
     }
 }
 

@@ -31,6 +31,7 @@ pub fn manager_name(field_manager: &str, user_agent: &str) -> String {
     }
     let name = user_agent.split('/').next().unwrap_or_default();
     let mut out = String::new();
+
     for c in name.chars().filter(|c| is_print(*c)) {
         // The first character that does not fit ends the name, even if a later, shorter one would fit.
         if out.len() + c.len_utf8() > MAX_MANAGER {
@@ -38,6 +39,7 @@ pub fn manager_name(field_manager: &str, user_agent: &str) -> String {
         }
         out.push(c);
     }
+
     out
 }
 
@@ -200,11 +202,15 @@ impl RequestOptions {
     /// Behaviour: `ValidateCreateOptions`, `ValidateUpdateOptions` and `ValidatePatchOptions` of
     /// `k8s.io/apimachinery/pkg/apis/meta/v1/validation`.
     pub fn validate(&self, request: RequestKind) -> Result<(), InvalidOptions> {
+        // As in an API server, one error reports all faults.
         let mut errors = Vec::new();
         let manager = FieldPath::root("fieldManager");
         match request {
             RequestKind::Apply if self.field_manager.is_empty() => {
-                errors.push(FieldError::required(manager.clone(), "is required for apply patch"));
+                errors.push(FieldError::required(
+                    manager.clone(),
+                    "is required for apply patch",
+                ));
             }
             RequestKind::Patch if self.force.is_some() => {
                 let detail = "may not be specified for non-apply patch";
@@ -212,16 +218,32 @@ impl RequestOptions {
             }
             _ => {}
         }
+
         errors.extend(validate_manager(&self.field_manager, &manager));
         if self.dry_run.iter().any(|value| value != "All") {
             let found: Vec<&str> = self.dry_run.iter().map(String::as_str).collect();
-            errors.push(FieldError::not_supported(FieldPath::root("dryRun"), found, &["All"]));
+            errors.push(FieldError::not_supported(
+                FieldPath::root("dryRun"),
+                found,
+                &["All"],
+            ));
         }
+
+        // An empty text is an option that is not given.
         let accepted = ["", "Ignore", "Strict", "Warn"];
         if !accepted.contains(&self.field_validation.as_str()) {
             let path = FieldPath::root("fieldValidation");
-            errors.push(FieldError::not_supported(path, self.field_validation.as_str(), &accepted));
+            errors.push(FieldError::not_supported(
+                path,
+                self.field_validation.as_str(),
+                &accepted,
+            ));
         }
-        if errors.is_empty() { Ok(()) } else { Err(InvalidOptions { request, errors }) }
+
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(InvalidOptions { request, errors })
+        }
     }
 }

@@ -46,7 +46,13 @@ impl Outcome {
     pub(crate) fn new(live: &Value, after: Tracked, dropped: Vec<EntryError>) -> Self {
         let Tracked { object, managed } = after;
         let object = managed.set_in(&object);
-        Outcome { changed: object != *live, is_merged: true, object, managed, dropped }
+        Outcome {
+            changed: object != *live,
+            is_merged: true,
+            object,
+            managed,
+            dropped,
+        }
     }
 }
 

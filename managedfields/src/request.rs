@@ -56,7 +56,13 @@ impl<'a, T, C> ApplyRequest<'a, T, C> {
     /// [`FieldManager::apply_object`](crate::FieldManager::apply_object). The configuration may be of another type than
     /// the live object.
     pub fn for_objects(live: Option<&'a T>, config: &'a C) -> Self {
-        ApplyRequest { live, config, manager: "", force: false, now: None }
+        ApplyRequest {
+            live,
+            config,
+            manager: "",
+            force: false,
+            now: None,
+        }
     }
 
     /// The name of the manager that applies; [`manager_name`](crate::manager_name) determines it from the parameters of
@@ -84,11 +90,21 @@ impl<'a, T, C> ApplyRequest<'a, T, C> {
     }
 
     /// The same request for other objects.
-    pub(crate) fn with_objects<'b, U, D>(self, live: Option<&'b U>, config: &'b D) -> ApplyRequest<'b, U, D>
+    pub(crate) fn with_objects<'b, U, D>(
+        self,
+        live: Option<&'b U>,
+        config: &'b D,
+    ) -> ApplyRequest<'b, U, D>
     where
         'a: 'b,
     {
-        ApplyRequest { live, config, manager: self.manager, force: self.force, now: self.now }
+        ApplyRequest {
+            live,
+            config,
+            manager: self.manager,
+            force: self.force,
+            now: self.now,
+        }
     }
 }
 
@@ -138,7 +154,12 @@ impl<'a, T> UpdateRequest<'a, T> {
     /// As [`new`](UpdateRequest::new) for a type that implements the traits of serde, for
     /// [`FieldManager::update_object`](crate::FieldManager::update_object).
     pub fn for_objects(live: Option<&'a T>, new: &'a T) -> Self {
-        UpdateRequest { live, new, manager: "", now: None }
+        UpdateRequest {
+            live,
+            new,
+            manager: "",
+            now: None,
+        }
     }
 
     /// The name of the manager that updates; [`manager_name`](crate::manager_name) determines it from the parameters of
@@ -159,7 +180,12 @@ impl<'a, T> UpdateRequest<'a, T> {
     where
         'a: 'b,
     {
-        UpdateRequest { live, new, manager: self.manager, now: self.now }
+        UpdateRequest {
+            live,
+            new,
+            manager: self.manager,
+            now: self.now,
+        }
     }
 }
 
@@ -199,7 +225,14 @@ pub struct PatchRequest<'a> {
 impl<'a> PatchRequest<'a> {
     /// Patches a live object. To apply a configuration, use [`ApplyRequest`].
     pub fn new(live: &'a Value, patch: &'a Value, patch_type: PatchType) -> Self {
-        PatchRequest { live, patch, patch_type, schema: None, manager: "", now: None }
+        PatchRequest {
+            live,
+            patch,
+            patch_type,
+            schema: None,
+            manager: "",
+            now: None,
+        }
     }
 
     /// The type of the object for strategic merge patches, see `PatchTypes::for_kind`. Without it, as for custom resources,

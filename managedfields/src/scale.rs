@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fieldmanager_fieldpath::{ApiVersion, Path, PathElement, Set};
+use fieldmanager_fieldpath::{ApiVersion, Path, PathElement, Set, VersionedSet};
 use fieldmanager_value::Str;
 
 use crate::entry::Entry;
@@ -55,29 +55,44 @@ pub struct ScaleHandler {
 
 /// Identifies a manager across the versions of object and `Scale`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Writer {
+struct ScaleManager {
     manager: Str,
     operation: Operation,
     subresource: Str,
 }
 
-impl Writer {
+impl ScaleManager {
     fn of(entry: &Entry) -> Self {
-        let Entry { manager, operation, subresource, .. } = entry.clone();
-        Writer { manager, operation, subresource }
+        let Entry {
+            manager,
+            operation,
+            subresource,
+            ..
+        } = entry.clone();
+        ScaleManager {
+            manager,
+            operation,
+            subresource,
+        }
     }
 }
 
 /// The entries without zero times: Go's handler writes its result to an object and reads it again, which drops them.
 fn entries(managed: &ManagedFields) -> impl Iterator<Item = Entry> {
-    let timed = |entry: Entry| Entry { time: entry.time.filter(|time| !time.is_zero()), ..entry };
+    let timed = |entry: Entry| Entry {
+        time: entry.time.filter(|time| !time.is_zero()),
+        ..entry
+    };
     managed.entries().into_iter().map(timed)
 }
 
 impl ScaleHandler {
     /// A handler for objects at a version. New owners of the replicas get entries at it.
     pub fn new(version: impl Into<ApiVersion>) -> Self {
-        ScaleHandler { version: version.into(), replicas: BTreeMap::new() }
+        ScaleHandler {
+            version: version.into(),
+            replicas: BTreeMap::new(),
+        }
     }
 
     /// The path of the replicas at a version.
@@ -103,9 +118,14 @@ impl ScaleHandler {
                 continue;
             };
             if entry.fields.has(path) {
-                scale.add(Entry { api_version: SCALE.into(), fields: replicas_in_scale(), ..entry });
+                scale.add(Entry {
+                    api_version: SCALE.into(),
+                    fields: replicas_in_scale(),
+                    ..entry
+                });
             }
         }
+
         scale
     }
 
@@ -118,24 +138,28 @@ impl ScaleHandler {
     /// next request reads only one; an applier that applies replicas which it did not own loses its other fields; and
     /// entries of a `Scale` lose their time. Here managers lose nothing but the replicas, and the later time is kept.
     pub fn to_parent(&self, parent: &ManagedFields, scale: &ManagedFields) -> ManagedFields {
-        let mut owners: BTreeMap<Writer, Entry> = BTreeMap::new();
+        // A writer is the same whatever its version: its entry in the `Scale` is at the version of the `Scale`.
+        let mut owners: BTreeMap<ScaleManager, Entry> = BTreeMap::new();
         for entry in entries(scale) {
             owners
-                .entry(Writer::of(&entry))
+                .entry(ScaleManager::of(&entry))
                 .and_modify(|known| {
                     known.fields = known.fields.union(&entry.fields);
                     known.time = known.time.max(entry.time);
                 })
                 .or_insert(entry);
         }
+
         let mut out = ManagedFields::new();
-        let mut kept: BTreeSet<Writer> = BTreeSet::new();
+        let mut kept: BTreeSet<ScaleManager> = BTreeSet::new();
+
+        // An owner of the replicas in the object loses them if no entry of the `Scale` keeps them for it.
         for mut entry in entries(parent) {
             let Some(path) = self.replicas.get(&entry.api_version) else {
                 continue;
             };
             if let Some(path) = path.as_ref().filter(|path| entry.fields.has(path)) {
-                let writer = Writer::of(&entry);
+                let writer = ScaleManager::of(&entry);
                 match owners.get(&writer).filter(|owner| keeps(owner)) {
                     Some(owner) => {
                         entry.time = entry.time.max(owner.time);
@@ -151,9 +175,59 @@ impl ScaleHandler {
             }
             out.add(entry);
         }
+
+        // The remaining owners of the replicas are new to the object.
         for (writer, owner) in owners {
             if !kept.contains(&writer) && owns_replicas(&owner) {
                 self.give(&mut out, owner);
+            }
+        }
+        out
+    }
+
+    /// The managed fields of the object after a request to its `Scale`, as an API server writes them: an updater of the
+    /// object whose replicas the request keeps has two entries, and the new owners of the replicas have no time.
+    ///
+    /// Behaviour: `ToParent` of `k8s.io/apimachinery/pkg/util/managedfields`.
+    #[doc(hidden)]
+    pub fn to_parent_as_server(
+        &self,
+        parent: &ManagedFields,
+        scale: &ManagedFields,
+    ) -> ManagedFields {
+        let mut out = ManagedFields::new();
+        for mut entry in entries(parent) {
+            let Some(path) = self.replicas.get(&entry.api_version) else {
+                continue;
+            };
+            // An updater has other identities in the object and in the `Scale`, whose version differs. It loses the
+            // replicas here, and gets them back with an entry of its own.
+            let is_lost = scale.get(&entry.identity()).is_none();
+            let lost = path
+                .as_ref()
+                .filter(|path| is_lost && entry.fields.has(path));
+            if let Some(path) = lost {
+                entry.fields = entry.fields.difference(&Set::from_iter([path]));
+            }
+            if lost.is_none() || !entry.fields.is_empty() {
+                out.add(entry);
+            }
+        }
+
+        let Some(Some(own_path)) = self.replicas.get(&self.version) else {
+            return out;
+        };
+        for (identifier, owned) in scale.owners.iter() {
+            let owns = replicas_in_scale().is_subset(owned.set());
+            let kept = parent.owners.get(identifier).is_some_and(|before| {
+                let path = self.replicas.get(before.api_version());
+                path.is_some_and(|path| path.as_ref().is_some_and(|path| before.set().has(path)))
+            });
+            if owns && !kept {
+                let fields = Set::from_iter([own_path]);
+                let owned = VersionedSet::new(fields, self.version.clone(), owned.is_applied());
+                out.owners.insert(identifier.clone(), owned);
+                out.set_time(identifier.clone(), parent.times.get(identifier).copied());
             }
         }
         out
@@ -165,13 +239,25 @@ impl ScaleHandler {
         let Some(own_path) = path(&self.version) else {
             return;
         };
-        let mut given =
-            Entry { api_version: self.version.clone(), fields: Set::from_iter([own_path]), ..owner };
+        let mut given = Entry {
+            api_version: self.version.clone(),
+            fields: Set::from_iter([own_path]),
+            ..owner
+        };
+
         // An applier has one entry for all versions, whose paths are valid only at the version of the entry.
-        let known = managed.get(&given.identity()).map(|known| known.api_version().clone());
+        let known = managed
+            .get(&given.identity())
+            .map(|known| known.api_version().clone());
         if let Some(version) = known.filter(|version| *version != self.version) {
             match path(&version) {
-                Some(path) => given = Entry { api_version: version, fields: Set::from_iter([path]), ..given },
+                Some(path) => {
+                    given = Entry {
+                        api_version: version,
+                        fields: Set::from_iter([path]),
+                        ..given
+                    }
+                }
                 None => *managed = managed.without(&Selector::of(&given)),
             }
         }

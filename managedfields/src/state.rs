@@ -1,16 +1,17 @@
 //! The managed fields that a request starts from.
 
+use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 
 use crate::entry::{Entry, EntryError};
 use crate::error::Error;
 use crate::managed_fields::{Decoded, ManagedFields};
-use crate::object::list_of;
+
 use crate::settings::Settings;
 
 /// The start of a request.
 #[derive(Default)]
-pub(crate) struct State {
+pub(crate) struct RequestStart {
     pub(crate) managed: ManagedFields,
     /// The entries that cannot be read and are dropped.
     pub(crate) dropped: Vec<EntryError>,
@@ -18,13 +19,17 @@ pub(crate) struct State {
     pub(crate) from_request: bool,
 }
 
-impl State {
+impl RequestStart {
     /// The entries of the live object.
     pub(crate) fn stored(settings: &Settings, live: &Value) -> Result<Self, Error> {
-        let Decoded { managed, faults } = ManagedFields::decode_lossy(list_of(live));
+        let Decoded { managed, faults } = settings.decode(live.managed_fields());
         match faults.first() {
             Some(fault) if !settings.recover => Err(fault.clone().into()),
-            _ => Ok(State { managed, dropped: faults, from_request: false }),
+            _ => Ok(RequestStart {
+                managed,
+                dropped: faults,
+                from_request: false,
+            }),
         }
     }
 
@@ -34,14 +39,20 @@ impl State {
         if !settings.subresource.is_empty() {
             return Self::stored(settings, live);
         }
-        let list = list_of(new);
+        let list = new.managed_fields();
         if is_reset(list) {
-            return Ok(State::default());
+            return Ok(RequestStart::default());
         }
-        let Decoded { managed, faults } = ManagedFields::decode_lossy(list);
+
+        let Decoded { managed, faults } = settings.decode(list);
         if faults.is_empty() && !managed.is_empty() {
-            return Ok(State { managed, dropped: faults, from_request: true });
+            return Ok(RequestStart {
+                managed,
+                dropped: faults,
+                from_request: true,
+            });
         }
+
         // Clients that do not understand managed fields must not delete them.
         let mut state = Self::stored(settings, live)?;
         state.dropped.extend(faults);
@@ -53,7 +64,8 @@ impl State {
 fn is_reset(list: Option<&Value>) -> bool {
     match list {
         Some(Value::List(entries)) => {
-            entries.is_empty() || (entries.len() == 1 && entries.get(0).is_some_and(Entry::is_blank))
+            entries.is_empty()
+                || (entries.len() == 1 && entries.get(0).is_some_and(Entry::is_blank))
         }
         _ => false,
     }

@@ -28,7 +28,7 @@ const MAX_ERROR_BYTES: usize = 1 << 20;
 pub struct Status {
     kind: &'static str,
     api_version: &'static str,
-    metadata: Empty,
+    metadata: EmptyMetadata,
     status: &'static str,
     /// A message for people.
     pub message: String,
@@ -43,7 +43,7 @@ pub struct Status {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-struct Empty {}
+struct EmptyMetadata {}
 
 /// The details of a [`Status`].
 ///
@@ -94,15 +94,28 @@ pub struct Cause {
 impl Cause {
     /// A cause from its parts.
     #[doc(hidden)]
-    pub fn new(reason: impl Into<String>, message: impl Into<String>, field: impl Into<String>) -> Self {
-        Cause { reason: reason.into(), message: message.into(), field: field.into() }
+    pub fn new(
+        reason: impl Into<String>,
+        message: impl Into<String>,
+        field: impl Into<String>,
+    ) -> Self {
+        Cause {
+            reason: reason.into(),
+            message: message.into(),
+            field: field.into(),
+        }
     }
 }
 
 impl Status {
     /// A failure with any code, reason and details.
     #[doc(hidden)]
-    pub fn failure(code: u16, reason: &'static str, message: String, details: Option<Details>) -> Self {
+    pub fn failure(
+        code: u16,
+        reason: &'static str,
+        message: String,
+        details: Option<Details>,
+    ) -> Self {
         Self::new(code, reason, message, details)
     }
 
@@ -111,7 +124,7 @@ impl Status {
         Status {
             kind: "Status",
             api_version: "v1",
-            metadata: Empty {},
+            metadata: EmptyMetadata {},
             status,
             message,
             reason,
@@ -142,7 +155,10 @@ impl Status {
     /// 409: other managers own fields that the apply would change. The causes are the conflicts, in order.
     #[doc(hidden)]
     pub fn apply_conflict(message: impl Into<String>, causes: Vec<Cause>) -> Self {
-        let details = Details { causes, ..Details::default() };
+        let details = Details {
+            causes,
+            ..Details::default()
+        };
         Self::new(409, "Conflict", message.into(), Some(details))
     }
 
@@ -164,10 +180,12 @@ impl Status {
     /// ```
     #[doc(hidden)]
     pub fn invalid(kind: &GroupVersionKind, name: &str, errors: &[FieldError]) -> Self {
-        let group_kind = match kind.group.is_empty() {
-            true => kind.kind.to_string(),
-            false => format!("{}.{}", kind.kind, kind.group),
+        let group_kind = if kind.group.is_empty() {
+            kind.kind.to_string()
+        } else {
+            format!("{}.{}", kind.kind, kind.group)
         };
+
         // The first errors, within the limit.
         let mut bytes = 0_usize;
         let mut causes = Vec::new();
@@ -177,18 +195,26 @@ impl Status {
             if bytes > MAX_ERROR_BYTES && !causes.is_empty() {
                 break;
             }
-            causes.push(Cause { reason: error.kind.reason().to_owned(), message, field });
+            causes.push(Cause {
+                reason: error.kind.reason().to_owned(),
+                message,
+                field,
+            });
         }
+
         let unlisted = errors.len() - causes.len();
 
         // The message has each of them once.
         let mut known = AHashSet::new();
-        let mut texts: Vec<String> =
-            causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
+        let mut texts: Vec<String> = causes
+            .iter()
+            .map(|cause| format!("{}: {}", cause.field, cause.message))
+            .collect();
         texts.retain(|text| known.insert(text.clone()));
         if unlisted > 0 {
             texts.push(format!("at least {unlisted} more errors are not listed"));
         }
+
         let all = match texts.as_slice() {
             [one] => one.clone(),
             all => format!("[{}]", all.join(", ")),
@@ -203,6 +229,7 @@ impl Status {
             kind: kind.kind.to_string(),
             causes,
         };
+
         Self::new(422, "Invalid", message, Some(details))
     }
 
@@ -211,7 +238,11 @@ impl Status {
     /// Behaviour: `applyPatchToCurrentObject` in `endpoints/handlers/patch.go` of `k8s.io/apiserver`, which names
     /// neither kind nor object.
     pub(crate) fn invalid_patch(object: &Value, source: &impl ToString) -> Self {
-        let error = FieldError::invalid(FieldPath::root("patch"), object.to_json(), source.to_string());
+        let error = FieldError::invalid(
+            FieldPath::root("patch"),
+            object.to_json(),
+            source.to_string(),
+        );
         Self::invalid(&GroupVersionKind::new("", "", ""), "", &[error])
     }
 

@@ -35,7 +35,10 @@ pub struct StripOptions {
 impl StripOptions {
     /// Removes everything.
     pub fn all() -> Self {
-        StripOptions { status: true, last_applied: true }
+        StripOptions {
+            status: true,
+            last_applied: true,
+        }
     }
 
     /// Sets whether `status` is removed.
@@ -81,8 +84,12 @@ pub fn strip_for_apply(object: &Value, options: StripOptions) -> Value {
     };
     let mut edits: Vec<(Str, Option<Value>)> = Vec::new();
     if let Some(Value::Map(metadata)) = fields.get("metadata") {
-        edits.push(("metadata".into(), Some(Value::Map(stripped_metadata(metadata, options)))));
+        edits.push((
+            "metadata".into(),
+            Some(Value::Map(stripped_metadata(metadata, options))),
+        ));
     }
+
     if options.status {
         edits.push(("status".into(), None));
     }
@@ -102,5 +109,6 @@ fn stripped_metadata(metadata: &Map, options: StripOptions) -> Map {
         edits.push(("annotations".into(), others));
     }
     edits.extend(SERVERS.iter().map(|name| (Str::from(*name), None)));
+
     metadata.with_edits(edits)
 }

@@ -17,6 +17,7 @@ static STRIPPED: LazyLock<Set> = LazyLock::new(|| {
         "managedFields",
         "resourceVersion",
     ];
+
     let mut set = Set::new();
     for name in ["apiVersion", "kind", "metadata"] {
         set.insert(&[field(name)]);
@@ -24,6 +25,7 @@ static STRIPPED: LazyLock<Set> = LazyLock::new(|| {
     for name in metadata {
         set.insert(&[field("metadata"), field(name)]);
     }
+
     set
 });
 

@@ -43,7 +43,9 @@ impl Time {
     pub fn from_unix_seconds(seconds: i64) -> Result<Self, TimeError> {
         Timestamp::from_unix_seconds(seconds)
             .map(Time)
-            .ok_or_else(|| TimeError { found: seconds.to_string() })
+            .ok_or_else(|| TimeError {
+                found: seconds.to_string(),
+            })
     }
 
     /// The seconds since 1970-01-01T00:00:00Z.
@@ -67,7 +69,9 @@ impl FromStr for Time {
         let time: Option<Timestamp> = text.parse().ok();
         time.and_then(|time| Timestamp::from_unix_seconds(time.unix_seconds()))
             .map(Time)
-            .ok_or_else(|| TimeError { found: text.to_owned() })
+            .ok_or_else(|| TimeError {
+                found: text.to_owned(),
+            })
     }
 }
 

@@ -1,8 +1,9 @@
 //! Suppresses writes that would change only the times of entries.
 
+use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::{List, Map, Str, Value};
 
-use crate::object::{MANAGED_FIELDS, list_of, with_list};
+use crate::object::{MANAGED_FIELDS, with_list};
 use crate::time::Time;
 
 /// The new object, with the times of the old entries if nothing but these times changed. An API server calls this before it
@@ -23,12 +24,16 @@ use crate::time::Time;
 /// ```
 #[must_use]
 pub fn ignore_timestamp_only_changes(old: &Value, new: &Value) -> Value {
-    let (Some(Value::List(before)), Some(Value::List(after))) = (list_of(old), list_of(new)) else {
+    let (Some(Value::List(before)), Some(Value::List(after))) =
+        (old.managed_fields(), new.managed_fields())
+    else {
         return new.clone();
     };
     let (Some(before_entries), Some(after_entries)) = (entries(before), entries(after)) else {
         return new.clone();
     };
+
+    // A write that changes times only has no effect, so the old times are kept and nothing has to be stored.
     let pairs = || before_entries.iter().zip(&after_entries);
     let suppress = before.len() == after.len()
         && pairs().any(|(before, after)| time(before) != time(after))
@@ -37,8 +42,9 @@ pub fn ignore_timestamp_only_changes(old: &Value, new: &Value) -> Value {
     if !suppress {
         return new.clone();
     }
+
     // The lists differ only in times.
-    with_list(new, list_of(old).cloned())
+    with_list(new, old.managed_fields().cloned())
 }
 
 const TIME: &str = "time";
@@ -51,7 +57,12 @@ fn entries(list: &List) -> Option<Vec<&Map>> {
 /// The time of an entry. Strings that denote the same instant are equal.
 fn time(entry: &Map) -> Option<Result<Time, &Value>> {
     let value = entry.get(TIME).filter(|value| !value.is_null())?;
-    Some(value.as_str().and_then(|text| text.parse().ok()).ok_or(value))
+    Some(
+        value
+            .as_str()
+            .and_then(|text| text.parse().ok())
+            .ok_or(value),
+    )
 }
 
 fn without(map: &Map, name: &str) -> Value {

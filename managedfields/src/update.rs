@@ -2,6 +2,7 @@
 
 use fieldmanager_fieldpath::VersionedSet;
 use fieldmanager_merge::Updater;
+use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_typed::Duplicates;
 use fieldmanager_value::{Str, Value};
 
@@ -14,7 +15,7 @@ use crate::object::{check_live_object, check_object, with_list};
 use crate::outcome::{Outcome, Tracked};
 use crate::request::UpdateRequest;
 use crate::settings::Settings;
-use crate::state::State;
+use crate::state::RequestStart;
 use crate::stripped::strip;
 use crate::time::Time;
 
@@ -41,8 +42,11 @@ impl<'r> Update<'r> {
     pub(crate) fn run(settings: &Settings, request: &UpdateRequest<'_>) -> Result<Outcome, Error> {
         check_live_object(request.live())?;
         check_object("new object", request.new)?;
-        let State { managed, dropped, from_request } =
-            State::of_update(settings, request.live(), request.new)?;
+        let RequestStart {
+            managed,
+            dropped,
+            from_request,
+        } = RequestStart::of_update(settings, request.live(), request.new)?;
         let update = Update {
             settings,
             updater: &settings.updater,
@@ -51,11 +55,22 @@ impl<'r> Update<'r> {
             manager: request.manager,
             now: request.now,
         };
-        let after = match update.is_tracked(&managed) {
-            true => update.track(managed),
-            false => update.leave_untracked(managed),
+
+        // An object is tracked from its creation or from its first apply on. Another update does not start that.
+        let after = if update.is_tracked(&managed) {
+            update.track(managed)
+        } else {
+            update.leave_untracked(managed)
         };
-        let after = after.map_err(|error| if from_request { error.of_request_entries() } else { error })?;
+        // Entries that the request sends are the fault of the client; those that are stored are not.
+        let after = after.map_err(|error| {
+            if from_request {
+                error.of_request_entries()
+            } else {
+                error
+            }
+        })?;
+
         Ok(Outcome::new(request.live(), after, dropped))
     }
 
@@ -75,24 +90,32 @@ impl<'r> Update<'r> {
             manager: BEFORE_FIRST_APPLY,
             now,
         };
-        update.track(ManagedFields::new()).map_err(Error::of_what_is_stored)
+
+        update
+            .track(ManagedFields::new())
+            .map_err(Error::of_what_is_stored)
     }
 
     /// Whether the object is tracked: it has entries, or it is being created. An object without entries that exists, which
     /// has a `uid`, is tracked from its first apply on.
     fn is_tracked(&self, managed: &ManagedFields) -> bool {
-        let uid = self.live.get("metadata").and_then(|metadata| metadata.get("uid")).and_then(Value::as_str);
-        !managed.is_empty() || uid.is_none_or(str::is_empty)
+        !managed.is_empty() || self.live.uid().is_none_or(str::is_empty)
     }
 
     fn leave_untracked(&self, managed: ManagedFields) -> Result<Tracked, Error> {
         check_depth(self.new, None, &managed)?;
-        Ok(Tracked { object: self.new.clone(), managed })
+        Ok(Tracked {
+            object: self.new.clone(),
+            managed,
+        })
     }
 
     /// The new object and its owners.
     fn track(&self, managed: ManagedFields) -> Result<Tracked, Error> {
-        let Tracked { object, mut managed } = self.merge(managed)?;
+        let Tracked {
+            object,
+            mut managed,
+        } = self.merge(managed)?;
         self.record(&mut managed);
         cap::unite_oldest_updaters(&mut managed, self.settings.max_updaters);
         Ok(Tracked { object, managed })
@@ -100,28 +123,48 @@ impl<'r> Update<'r> {
 
     /// Normalizes the unions of the new object, and determines what [`CURRENT_OPERATION`] owns and other managers lose.
     fn merge(&self, mut managed: ManagedFields) -> Result<Tracked, Error> {
-        let Update { settings, live, new, .. } = self;
-        let new_there = settings.to_request_version(new, "convert new object to proper version ()")?;
-        let live_there = settings.to_request_version(live, "convert live object to proper version")?;
-        let typed_new =
-            settings.typed(&new_there, "convert new object to smd typed", true, Duplicates::Allow)?;
-        let typed_live =
-            settings.typed(&live_there, "convert live object to smd typed", false, Duplicates::Allow)?;
+        let Update {
+            settings,
+            live,
+            new,
+            ..
+        } = self;
+        let new_there =
+            settings.to_request_version(new, "convert new object to proper version ()")?;
+        let live_there =
+            settings.to_request_version(live, "convert live object to proper version")?;
+        let typed_new = settings.typed(
+            &new_there,
+            "convert new object to smd typed",
+            true,
+            Duplicates::Allow,
+        )?;
+
+        let typed_live = settings.typed(
+            &live_there,
+            "convert live object to smd typed",
+            false,
+            Duplicates::Allow,
+        )?;
         let updated = self.updater.update(
             fieldmanager_merge::UpdateRequest::new(&typed_live, &typed_new)
                 .version(settings.version.clone())
                 .owners(&managed.owners)
                 .manager(CURRENT_OPERATION),
         )?;
+
+        // Fields that identify the object, and those that the server sets, have no owner.
         managed.owners = updated.owners;
         strip(&mut managed.owners, CURRENT_OPERATION);
         // The new object keeps its own version, unless its unions were normalized.
         let normalized = updated.object.value();
-        let object = match normalized.ptr_eq(&new_there) {
-            true => (*new).clone(),
-            false => settings.back_to_own_version(new, normalized)?,
+        let object = if normalized.ptr_eq(&new_there) {
+            (*new).clone()
+        } else {
+            settings.back_to_own_version(new, normalized)?
         };
         check_depth(&object, Some(normalized), &managed)?;
+
         Ok(Tracked { object, managed })
     }
 
@@ -130,6 +173,8 @@ impl<'r> Update<'r> {
         let Some(changed) = managed.owners.remove(CURRENT_OPERATION) else {
             return;
         };
+
+        // The change has a name of its own up to here, so that it is known apart from what the manager owned before.
         let identifier = self.settings.identifier(self.manager, Operation::Update);
         let owned = match managed.owners.get(&identifier) {
             Some(before) => changed.set().union(before.set()),
@@ -145,7 +190,9 @@ impl<'r> Update<'r> {
 
 /// The object before a request sets any field, with the parts of the kind that a configuration names.
 fn empty_object_like(settings: &Settings, config: &Value) -> Value {
-    let names = ["apiVersion", "kind"].into_iter().filter(|name| config.get(name).is_none());
+    let names = ["apiVersion", "kind"]
+        .into_iter()
+        .filter(|name| config.get(name).is_none());
     let edits: Vec<_> = names.map(|name| (Str::from(name), None)).collect();
     match &settings.empty {
         Value::Map(fields) if !edits.is_empty() => Value::Map(fields.with_edits(edits)),

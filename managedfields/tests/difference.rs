@@ -1,16 +1,24 @@
 //! Differences between objects.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test helpers may panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "test helpers may panic"
+)]
 
 use fieldmanager_managedfields::internal::Difference;
 use fieldmanager_managedfields::{
-    ApplyRequest, Error, FieldManager, PatchRequest, StripOptions, Time, UpdateRequest, strip_for_apply,
+    ApplyRequest, Error, FieldManager, PatchRequest, StripOptions, Time, UpdateRequest,
+    strip_for_apply,
 };
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_patch::PatchType;
 use fieldmanager_value::Value;
 
 fn manager() -> FieldManager {
-    FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build().unwrap()
+    FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap"))
+        .build()
+        .unwrap()
 }
 
 fn noon() -> Time {
@@ -26,10 +34,18 @@ fn config(data: &str) -> Value {
 
 fn live() -> Value {
     let live = manager()
-        .apply(ApplyRequest::new(&Value::Null, &config(r#"{"a":"1","b":"1"}"#)).manager("ci").at(noon()))
+        .apply(
+            ApplyRequest::new(&Value::Null, &config(r#"{"a":"1","b":"1"}"#))
+                .manager("ci")
+                .at(noon()),
+        )
         .unwrap();
     manager()
-        .apply(ApplyRequest::new(&live.object, &config(r#"{"c":"1"}"#)).manager("ops").at(noon()))
+        .apply(
+            ApplyRequest::new(&live.object, &config(r#"{"c":"1"}"#))
+                .manager("ops")
+                .at(noon()),
+        )
         .unwrap()
         .object
 }
@@ -45,7 +61,12 @@ fn changes(found: &Difference) -> Vec<String> {
 fn ownership(found: &Difference) -> Vec<String> {
     let one = |set: &fieldmanager_managedfields::internal::OwnershipChange| {
         let text = |set: &fieldmanager_fieldpath::Set| set.to_string().replace('\n', ",");
-        format!("{} +{} -{}", set.identity.display_name(), text(&set.gained), text(&set.lost))
+        format!(
+            "{} +{} -{}",
+            set.identity.display_name(),
+            text(&set.gained),
+            text(&set.lost)
+        )
     };
     found.ownership.iter().map(one).collect()
 }
@@ -53,14 +74,20 @@ fn ownership(found: &Difference) -> Vec<String> {
 /// The object after an apply by force.
 fn applied(data: &str, manager_name: &str) -> Value {
     let (live, config) = (live(), config(data));
-    let request = ApplyRequest::new(&live, &config).manager(manager_name).force().at(noon());
+    let request = ApplyRequest::new(&live, &config)
+        .manager(manager_name)
+        .force()
+        .at(noon());
     manager().apply(request).unwrap().object
 }
 
 #[test]
 fn an_apply_changes_fields_and_owners() {
     let found = difference(&applied(r#"{"a":"1","d":"1"}"#, "ci"));
-    assert_eq!(changes(&found), [r#".data.b: "1" -> nothing"#, r#".data.d: nothing -> "1""#]);
+    assert_eq!(
+        changes(&found),
+        [r#".data.b: "1" -> nothing"#, r#".data.d: nothing -> "1""#]
+    );
     assert_eq!(ownership(&found), [r#""ci" +.data.d -.data.b"#]);
 }
 
@@ -68,7 +95,10 @@ fn an_apply_changes_fields_and_owners() {
 fn a_forced_apply_takes_fields_from_their_owners() {
     let found = difference(&applied(r#"{"a":"2","c":"1"}"#, "ops"));
     assert_eq!(changes(&found), [r#".data.a: "1" -> "2""#]);
-    assert_eq!(ownership(&found), [r#""ci" + -.data.a"#, r#""ops" +.data.a -"#]);
+    assert_eq!(
+        ownership(&found),
+        [r#""ci" + -.data.a"#, r#""ops" +.data.a -"#]
+    );
 }
 
 #[test]
@@ -80,16 +110,28 @@ fn a_repeated_apply_changes_nothing() {
 #[test]
 fn an_update_changes_fields_and_owners() {
     let mut new = live().to_json();
-    new = new.replace(r#""b":"1""#, r#""b":"2""#).replace(r#","c":"1""#, "");
+    new = new
+        .replace(r#""b":"1""#, r#""b":"2""#)
+        .replace(r#","c":"1""#, "");
     let (live, new) = (live(), Value::from_json(&new).unwrap());
     let found = difference(
-        &manager().update(UpdateRequest::new(&live, &new).manager("edit").at(noon())).unwrap().object,
+        &manager()
+            .update(UpdateRequest::new(&live, &new).manager("edit").at(noon()))
+            .unwrap()
+            .object,
     );
-    assert_eq!(changes(&found), [r#".data.b: "1" -> "2""#, r#".data.c: "1" -> nothing"#]);
+    assert_eq!(
+        changes(&found),
+        [r#".data.b: "1" -> "2""#, r#".data.c: "1" -> nothing"#]
+    );
     // Its appliers still own the map.
     assert_eq!(
         ownership(&found),
-        [r#""ci" + -.data.b"#, r#""edit" using v1 +.data.b -"#, r#""ops" + -.data.c"#]
+        [
+            r#""ci" + -.data.b"#,
+            r#""edit" using v1 +.data.b -"#,
+            r#""ops" + -.data.c"#
+        ]
     );
 }
 
@@ -97,13 +139,24 @@ fn an_update_changes_fields_and_owners() {
 fn a_patch_changes_fields_and_owners() {
     let patch = |text: &str| {
         let (live, patch) = (live(), Value::from_json(text).unwrap());
-        manager().patch(PatchRequest::new(&live, &patch, PatchType::Merge).manager("edit").at(noon()))
+        manager().patch(
+            PatchRequest::new(&live, &patch, PatchType::Merge)
+                .manager("edit")
+                .at(noon()),
+        )
     };
     let found = difference(&patch(r#"{"data":{"b":"2","c":null}}"#).unwrap().object);
-    assert_eq!(changes(&found), [r#".data.b: "1" -> "2""#, r#".data.c: "1" -> nothing"#]);
+    assert_eq!(
+        changes(&found),
+        [r#".data.b: "1" -> "2""#, r#".data.c: "1" -> nothing"#]
+    );
     assert_eq!(
         ownership(&found),
-        [r#""ci" + -.data.b"#, r#""edit" using v1 +.data.b -"#, r#""ops" + -.data.c"#]
+        [
+            r#""ci" + -.data.b"#,
+            r#""edit" using v1 +.data.b -"#,
+            r#""ops" + -.data.c"#
+        ]
     );
     let found = difference(&patch(r#"{"data":{"b":"1"}}"#).unwrap().object);
     assert!(found.changes.is_empty() && found.ownership.is_empty());
@@ -113,7 +166,9 @@ fn a_patch_changes_fields_and_owners() {
 #[test]
 fn an_object_without_a_kind_is_refused() {
     let (live, config) = (live(), Value::from_json("{}").unwrap());
-    let error = manager().apply(ApplyRequest::new(&live, &config).manager("ci").at(noon())).unwrap_err();
+    let error = manager()
+        .apply(ApplyRequest::new(&live, &config).manager("ci").at(noon()))
+        .unwrap_err();
     assert!(matches!(error, Error::ObjectType { .. }));
 }
 
@@ -132,9 +187,24 @@ fn a_stripped_object_can_be_applied() {
     );
     let some = strip_for_apply(&read, StripOptions::default());
     assert_eq!(some.get("status"), read.get("status"));
-    let annotations =
-        |object: &Value| object.get("metadata").and_then(|metadata| metadata.get("annotations")).cloned();
+    let annotations = |object: &Value| {
+        object
+            .get("metadata")
+            .and_then(|metadata| metadata.get("annotations"))
+            .cloned()
+    };
     assert_eq!(annotations(&some), annotations(&read));
-    assert!(manager().apply(ApplyRequest::new(&Value::Null, &all).manager("ci").at(noon())).is_ok());
-    assert_eq!(strip_for_apply(&Value::Null, StripOptions::all()), Value::Null);
+    assert!(
+        manager()
+            .apply(
+                ApplyRequest::new(&Value::Null, &all)
+                    .manager("ci")
+                    .at(noon())
+            )
+            .is_ok()
+    );
+    assert_eq!(
+        strip_for_apply(&Value::Null, StripOptions::all()),
+        Value::Null
+    );
 }

@@ -15,28 +15,50 @@ fn entry(manager: &str, operation: &str, hour: u8, fields: &str) -> String {
 
 fn object(name: &str, entries: &[String]) -> Value {
     let entries = entries.join(",");
-    Value::from_json(&format!(r#"{{"metadata":{{"managedFields":[{entries}],"name":"{name}"}}}}"#)).unwrap()
+    Value::from_json(&format!(
+        r#"{{"metadata":{{"managedFields":[{entries}],"name":"{name}"}}}}"#
+    ))
+    .unwrap()
 }
 
 fn entries(object: &Value) -> &List {
-    object.get("metadata").unwrap().get("managedFields").unwrap().as_list().unwrap()
+    object
+        .get("metadata")
+        .unwrap()
+        .get("managedFields")
+        .unwrap()
+        .as_list()
+        .unwrap()
 }
 
-const SPEC: &str = r#"{"f:spec":{"f:replicas":{},"f:ports":{"k:{\"port\":80}":{".":{},"f:port":{}}}}}"#;
+const SPEC: &str =
+    r#"{"f:spec":{"f:replicas":{},"f:ports":{"k:{\"port\":80}":{".":{},"f:port":{}}}}}"#;
 const STATUS: &str = r#"{"f:status":{"f:phase":{}}}"#;
 
 fn pod(name: &str, hour: u8) -> Value {
-    object(name, &[entry("deployer", "Apply", hour, SPEC), entry("node", "Update", hour + 1, STATUS)])
+    object(
+        name,
+        &[
+            entry("deployer", "Apply", hour, SPEC),
+            entry("node", "Update", hour + 1, STATUS),
+        ],
+    )
 }
 
 #[test]
 fn objects_share_the_fields_of_their_entries() {
     let mut interner = Interner::default();
-    let (one, other) = (interner.share(&pod("one", 1)), interner.share(&pod("other", 2)));
+    let (one, other) = (
+        interner.share(&pod("one", 1)),
+        interner.share(&pod("other", 2)),
+    );
     assert_eq!((&one, &other), (&pod("one", 1), &pod("other", 2)));
     for (one, other) in entries(&one).iter().zip(entries(&other).iter()) {
         for name in ["fieldsV1", "manager", "apiVersion"] {
-            assert!(one.get(name).unwrap().ptr_eq(other.get(name).unwrap()), "{name}");
+            assert!(
+                one.get(name).unwrap().ptr_eq(other.get(name).unwrap()),
+                "{name}"
+            );
         }
     }
     // A shared object is unchanged.
@@ -59,7 +81,10 @@ fn managed_fields_share_their_sets() {
 #[test]
 fn one_set_is_shared_by_different_managers() {
     let mut interner = Interner::default();
-    let both = object("x", &[entry("a", "Apply", 1, SPEC), entry("b", "Update", 1, SPEC)]);
+    let both = object(
+        "x",
+        &[entry("a", "Apply", 1, SPEC), entry("b", "Update", 1, SPEC)],
+    );
     let managed = ManagedFields::of_object_with(&both, &mut interner).unwrap();
     let [a, b] = <[_; 2]>::try_from(managed.entries()).unwrap();
     assert!(a.fields.ptr_eq(&b.fields));
@@ -76,7 +101,11 @@ fn an_interner_does_not_grow_beyond_its_capacity() {
             assert!(set.ptr_eq(&interner.fields(&value).unwrap()) || capacity == 0);
         }
         assert!(interner.len() <= capacity, "{capacity}: {}", interner.len());
-        assert!(interner.len() * 2 >= capacity, "{capacity}: only {} are used", interner.len());
+        assert!(
+            interner.len() * 2 >= capacity,
+            "{capacity}: only {} are used",
+            interner.len()
+        );
         interner.clear();
         assert!(interner.is_empty());
         assert_eq!(interner.capacity(), capacity);
@@ -86,16 +115,25 @@ fn an_interner_does_not_grow_beyond_its_capacity() {
 #[test]
 fn faults_are_those_of_plain_decoding() {
     let mut interner = Interner::default();
-    for list in
-        ["3", r#"[{}]"#, &format!("[{}]", entry("a", "Apply", 1, r#"{"fa":{}}"#)), "[4]", "null", "[]"]
-    {
+    for list in [
+        "3",
+        r#"[{}]"#,
+        &format!("[{}]", entry("a", "Apply", 1, r#"{"fa":{}}"#)),
+        "[4]",
+        "null",
+        "[]",
+    ] {
         let list = Value::from_json(list).unwrap();
         for _ in 0..2 {
             let decoded = ManagedFields::decode_with(Some(&list), &mut interner);
             assert_eq!(decoded, ManagedFields::decode(Some(&list)));
         }
     }
-    for text in ["3", r#"{"metadata":null}"#, r#"{"metadata":{"managedFields":[4,{"fieldsV1":[]}]}}"#] {
+    for text in [
+        "3",
+        r#"{"metadata":null}"#,
+        r#"{"metadata":{"managedFields":[4,{"fieldsV1":[]}]}}"#,
+    ] {
         let object = Value::from_json(text).unwrap();
         assert!(interner.share(&object).ptr_eq(&object));
     }
@@ -103,22 +141,33 @@ fn faults_are_those_of_plain_decoding() {
 
 /// FieldsV1 with few names, so that some are equal; some cannot be decoded.
 fn fields() -> impl Strategy<Value = String> {
-    let leaf =
-        prop_oneof![8 => Just("{}".to_owned()), 1 => Just("null".to_owned()), 1 => Just("1".to_owned())];
+    let leaf = prop_oneof![8 => Just("{}".to_owned()), 1 => Just("null".to_owned()), 1 => Just("1".to_owned())];
     leaf.prop_recursive(3, 12, 3, |below| {
-        let key =
-            prop_oneof![Just("f:a"), Just("f:b"), Just("v:1"), Just("."), Just("x:unknown"), Just("none")];
+        let key = prop_oneof![
+            Just("f:a"),
+            Just("f:b"),
+            Just("v:1"),
+            Just("."),
+            Just("x:unknown"),
+            Just("none")
+        ];
         prop::collection::btree_map(key, below, 0..3).prop_map(|fields| {
-            let members: Vec<String> =
-                fields.iter().map(|(key, below)| format!(r#""{key}":{below}"#)).collect();
+            let members: Vec<String> = fields
+                .iter()
+                .map(|(key, below)| format!(r#""{key}":{below}"#))
+                .collect();
             format!("{{{}}}", members.join(","))
         })
     })
 }
 
 fn entries_of_few() -> impl Strategy<Value = Vec<String>> {
-    let one =
-        (prop_oneof![Just("a"), Just("b")], prop_oneof![Just("Apply"), Just("Update")], 0..3_u8, fields());
+    let one = (
+        prop_oneof![Just("a"), Just("b")],
+        prop_oneof![Just("Apply"), Just("Update")],
+        0..3_u8,
+        fields(),
+    );
     prop::collection::vec(
         one.prop_map(|(manager, operation, hour, fields)| entry(manager, operation, hour, &fields)),
         0..4,

@@ -1,5 +1,10 @@
 //! Transfers between managers.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test helpers may panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "test helpers may panic"
+)]
 
 use fieldmanager_managedfields::{Identity, ManagedFields, Operation, Selector};
 use fieldmanager_value::Value;
@@ -22,7 +27,10 @@ fn managed() -> ManagedFields {
 fn short(managed: &ManagedFields) -> Vec<String> {
     let entry = |entry: fieldmanager_managedfields::Entry| {
         let fields = entry.fields.to_string().replace('\n', ",");
-        format!("{} {} {} {}|{fields}", entry.manager, entry.operation, entry.api_version, entry.subresource)
+        format!(
+            "{} {} {} {}|{fields}",
+            entry.manager, entry.operation, entry.api_version, entry.subresource
+        )
     };
     managed.entries().into_iter().map(entry).collect()
 }
@@ -41,33 +49,56 @@ fn selectors_select_by_all_members() {
     ];
     for (selector, count) in cases {
         assert_eq!(managed().selected(&selector).len(), count, "{selector:?}");
-        assert_eq!(managed().without(&selector).len(), 5 - count, "{selector:?}");
+        assert_eq!(
+            managed().without(&selector).len(),
+            5 - count,
+            "{selector:?}"
+        );
     }
 }
 
 #[test]
 fn rename_unites_entries_with_the_same_identity() {
     let renamed = managed().rename(&Selector::manager("a"), "b").unwrap();
-    let expected = ["b Apply v1 |.b,.x", "b Update v1 |.y", "b Update v1 status|.status", "b Update v2 |.z"];
+    let expected = [
+        "b Apply v1 |.b,.x",
+        "b Update v1 |.y",
+        "b Update v1 status|.status",
+        "b Update v2 |.z",
+    ];
     assert_eq!(short(&renamed), expected);
-    assert_eq!(renamed.entries()[0].time.unwrap().to_string(), "2026-01-31T12:00:00Z");
+    assert_eq!(
+        renamed.entries()[0].time.unwrap().to_string(),
+        "2026-01-31T12:00:00Z"
+    );
 }
 
 #[test]
 fn rename_to_the_same_name_or_without_entries_changes_nothing() {
-    assert_eq!(managed().rename(&Selector::manager("a"), "a").unwrap(), managed());
-    assert_eq!(managed().rename(&Selector::manager("c"), "a").unwrap(), managed());
+    assert_eq!(
+        managed().rename(&Selector::manager("a"), "a").unwrap(),
+        managed()
+    );
+    assert_eq!(
+        managed().rename(&Selector::manager("c"), "a").unwrap(),
+        managed()
+    );
 }
 
 #[test]
 fn transfer_between_operations() {
-    let updates = Selector::manager("a").operation(Operation::Update).subresource("").version("v1");
+    let updates = Selector::manager("a")
+        .operation(Operation::Update)
+        .subresource("")
+        .version("v1");
     let applier = Identity::new("b", Operation::Apply, "", "");
     let given = managed().transfer(&updates, &applier).unwrap();
     assert_eq!(short(&given)[0], "b Apply v1 |.b,.y");
     assert_eq!(given.len(), 4);
     // An applier cannot have entries at two versions.
-    let all = Selector::manager("a").operation(Operation::Update).subresource("");
+    let all = Selector::manager("a")
+        .operation(Operation::Update)
+        .subresource("");
     let error = managed().transfer(&all, &applier).unwrap_err();
     assert_eq!((error.from.as_str(), error.to.as_str()), ("v2", "v1"));
 }

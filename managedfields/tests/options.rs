@@ -1,7 +1,14 @@
 //! Names of managers, and options of requests.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test helpers may panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "test helpers may panic"
+)]
 
-use fieldmanager_managedfields::{RequestKind, RequestOptions, manager_name, validate_managed_fields};
+use fieldmanager_managedfields::{
+    RequestKind, RequestOptions, manager_name, validate_managed_fields,
+};
 use fieldmanager_structural::FieldPath;
 use fieldmanager_value::Value;
 
@@ -21,7 +28,11 @@ fn the_manager_is_the_parameter_or_the_start_of_the_user_agent() {
         (&long, "agent", long.clone()),
     ];
     for (manager, agent, expected) in cases {
-        assert_eq!(manager_name(manager, agent), expected, "{manager:?} {agent:?}");
+        assert_eq!(
+            manager_name(manager, agent),
+            expected,
+            "{manager:?} {agent:?}"
+        );
     }
 }
 
@@ -30,7 +41,11 @@ fn options_are_validated_by_the_kind_of_the_request() {
     use RequestKind::{Apply, Create, Patch, Update};
     let of = |manager: &str| RequestOptions::default().field_manager(manager);
     let cases: [(RequestKind, RequestOptions, &[&str]); 9] = [
-        (Apply, of(""), &["fieldManager: Required value: is required for apply patch"]),
+        (
+            Apply,
+            of(""),
+            &["fieldManager: Required value: is required for apply patch"],
+        ),
         (Patch, of(""), &[]),
         (Create, of("ci"), &[]),
         (
@@ -38,11 +53,19 @@ fn options_are_validated_by_the_kind_of_the_request() {
             of("é\0"),
             &[r#"fieldManager: Invalid value: "é\x00": invalid character U+0000 (at position 2)"#],
         ),
-        (Apply, of(&"a".repeat(129)), &["fieldManager: Too long: may not be more than 128 bytes"]),
+        (
+            Apply,
+            of(&"a".repeat(129)),
+            &["fieldManager: Too long: may not be more than 128 bytes"],
+        ),
         (Apply, of("ci").force(true), &[]),
         (
             Patch,
-            of("a\nb").force(false).dry_run("x").dry_run("All").field_validation("y"),
+            of("a\nb")
+                .force(false)
+                .dry_run("x")
+                .dry_run("All")
+                .field_validation("y"),
             &[
                 "force: Forbidden: may not be specified for non-apply patch",
                 r#"fieldManager: Invalid value: "a\nb": invalid character U+000A (at position 1)"#,
@@ -64,7 +87,9 @@ fn options_are_validated_by_the_kind_of_the_request() {
 
 #[test]
 fn invalid_options_are_answered_with_422() {
-    let invalid = RequestOptions::default().validate(RequestKind::Apply).unwrap_err();
+    let invalid = RequestOptions::default()
+        .validate(RequestKind::Apply)
+        .unwrap_err();
     assert_eq!(
         serde_json::to_value(invalid.status()).unwrap(),
         serde_json::json!({
@@ -83,7 +108,10 @@ fn invalid_options_are_answered_with_422() {
 
 #[test]
 fn entries_of_requests_are_validated() {
-    let long = format!(r#"[{{"operation":"Apply","subresource":"{}"}}]"#, "s".repeat(257));
+    let long = format!(
+        r#"[{{"operation":"Apply","subresource":"{}"}}]"#,
+        "s".repeat(257)
+    );
     let cases: [(&str, &[&str]); 9] = [
         ("null", &[]),
         (r#"[{"operation":"Apply"}]"#, &[]),
@@ -103,20 +131,36 @@ fn entries_of_requests_are_validated() {
                 r#"metadata.managedFields[1].manager: Invalid value: "w\u200b nb\u00a0 �": invalid character U+00A0 (at position 7)"#,
             ],
         ),
-        (&long, &["metadata.managedFields[0].subresource: Too long: may not be more than 256 bytes"]),
-        ("[null]", &["metadata.managedFields[0].operation: Required value: must not be empty"]),
-        ("{}", &["metadata.managedFields: Invalid value: {}: expected list, got map"]),
-        ("[1]", &["metadata.managedFields[0]: Invalid value: 1: expected map, got integer"]),
+        (
+            &long,
+            &["metadata.managedFields[0].subresource: Too long: may not be more than 256 bytes"],
+        ),
+        (
+            "[null]",
+            &["metadata.managedFields[0].operation: Required value: must not be empty"],
+        ),
+        (
+            "{}",
+            &["metadata.managedFields: Invalid value: {}: expected list, got map"],
+        ),
+        (
+            "[1]",
+            &["metadata.managedFields[0]: Invalid value: 1: expected map, got integer"],
+        ),
         (
             r#"[{"operation":1}]"#,
-            &["metadata.managedFields[0].operation: Invalid value: 1: expected string, got integer"],
+            &[
+                "metadata.managedFields[0].operation: Invalid value: 1: expected string, got integer",
+            ],
         ),
     ];
     let path = FieldPath::root("metadata").child("managedFields");
     for (list, expected) in cases {
         let list = Value::from_json(list).unwrap();
-        let found: Vec<String> =
-            validate_managed_fields(Some(&list), &path).iter().map(ToString::to_string).collect();
+        let found: Vec<String> = validate_managed_fields(Some(&list), &path)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         assert_eq!(found, expected, "{list}");
     }
 }

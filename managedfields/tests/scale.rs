@@ -1,5 +1,10 @@
 //! Managed fields of scale subresources.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test helpers may panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "test helpers may panic"
+)]
 
 use fieldmanager_managedfields::{ManagedFields, ScaleHandler};
 use fieldmanager_value::Value;
@@ -28,7 +33,10 @@ fn managed(lines: &[&str]) -> ManagedFields {
             )
         })
         .collect();
-    ManagedFields::decode(Some(&Value::from_json(&format!("[{}]", entries.join(","))).unwrap())).unwrap()
+    ManagedFields::decode(Some(
+        &Value::from_json(&format!("[{}]", entries.join(","))).unwrap(),
+    ))
+    .unwrap()
 }
 
 fn handler() -> ScaleHandler {
@@ -41,10 +49,19 @@ fn handler() -> ScaleHandler {
 #[test]
 fn to_subresource() {
     let cases: [(&[&str], &[&str]); 4] = [
-        (&["A ci apps/v1 - 12 spec.replicas,spec.selector"], &["A ci autoscaling/v1 - 12 spec.replicas"]),
         (
-            &["U ci apps/v1 - - spec.replicas", "A b apps/v2 scale - spec.size"],
-            &["A b autoscaling/v1 scale - spec.replicas", "U ci autoscaling/v1 - - spec.replicas"],
+            &["A ci apps/v1 - 12 spec.replicas,spec.selector"],
+            &["A ci autoscaling/v1 - 12 spec.replicas"],
+        ),
+        (
+            &[
+                "U ci apps/v1 - - spec.replicas",
+                "A b apps/v2 scale - spec.size",
+            ],
+            &[
+                "A b autoscaling/v1 scale - spec.replicas",
+                "U ci autoscaling/v1 - - spec.replicas",
+            ],
         ),
         // No replicas, another field of the same name, no replicas at this version, an unknown version.
         (
@@ -58,31 +75,49 @@ fn to_subresource() {
         ),
         // An updater at two versions is one manager of the scale.
         (
-            &["U ci apps/v1 - 12 spec.replicas", "U ci apps/v2 - 13 spec.size"],
+            &[
+                "U ci apps/v1 - 12 spec.replicas",
+                "U ci apps/v2 - 13 spec.size",
+            ],
             &["U ci autoscaling/v1 - 13 spec.replicas"],
         ),
     ];
     for (parent, expected) in cases {
-        assert_eq!(handler().to_subresource(&managed(parent)), managed(expected), "{parent:?}");
+        assert_eq!(
+            handler().to_subresource(&managed(parent)),
+            managed(expected),
+            "{parent:?}"
+        );
     }
 }
 
 #[test]
 fn to_parent() {
     // The case, the entries of the object, those of its scale, and those of the object afterwards.
-    type Case = (&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
+    type Case = (
+        &'static str,
+        &'static [&'static str],
+        &'static [&'static str],
+        &'static [&'static str],
+    );
     let cases: [Case; 13] = [
         (
             "another manager takes the replicas",
             &["A ci apps/v1 - 12 spec.replicas,spec.selector"],
             &["U hpa autoscaling/v1 scale 13 spec.replicas"],
-            &["A ci apps/v1 - 12 spec.selector", "U hpa apps/v1 scale 13 spec.replicas"],
+            &[
+                "A ci apps/v1 - 12 spec.selector",
+                "U hpa apps/v1 scale 13 spec.replicas",
+            ],
         ),
         (
             "the same manager takes them by the subresource",
             &["A ci apps/v1 - - spec.replicas,spec.selector"],
             &["A ci autoscaling/v1 scale - spec.replicas"],
-            &["A ci apps/v1 - - spec.selector", "A ci apps/v1 scale - spec.replicas"],
+            &[
+                "A ci apps/v1 - - spec.selector",
+                "A ci apps/v1 scale - spec.replicas",
+            ],
         ),
         (
             "everything is taken",
@@ -93,8 +128,14 @@ fn to_parent() {
         (
             "an applier shares",
             &["A ci apps/v1 - - spec.replicas,spec.selector"],
-            &["A ci autoscaling/v1 - - spec.replicas", "A ci autoscaling/v1 scale - spec.replicas"],
-            &["A ci apps/v1 - - spec.replicas,spec.selector", "A ci apps/v1 scale - spec.replicas"],
+            &[
+                "A ci autoscaling/v1 - - spec.replicas",
+                "A ci autoscaling/v1 scale - spec.replicas",
+            ],
+            &[
+                "A ci apps/v1 - - spec.replicas,spec.selector",
+                "A ci apps/v1 scale - spec.replicas",
+            ],
         ),
         (
             "the scale owns something else",
@@ -104,13 +145,19 @@ fn to_parent() {
         ),
         (
             "an unknown version is dropped",
-            &["A ci apps/v1 - - spec.replicas", "A b apps/v10 - - spec.selector"],
+            &[
+                "A ci apps/v1 - - spec.replicas",
+                "A b apps/v10 - - spec.selector",
+            ],
             &["U hpa autoscaling/v1 - - spec.replicas"],
             &["U hpa apps/v1 - - spec.replicas"],
         ),
         (
             "replicas elsewhere are taken too, and versions without any are kept",
-            &["A ci apps/v2 - - spec.size,spec.selector", "A b apps/v0 - - spec.replicas"],
+            &[
+                "A ci apps/v2 - - spec.size,spec.selector",
+                "A b apps/v0 - - spec.replicas",
+            ],
             &["U hpa autoscaling/v1 scale - spec.replicas"],
             &[
                 "A ci apps/v2 - - spec.selector",
@@ -126,9 +173,15 @@ fn to_parent() {
         ),
         (
             "an updater at two versions keeps both entries",
-            &["U ci apps/v1 - 12 spec.replicas", "U ci apps/v2 - 13 spec.size"],
+            &[
+                "U ci apps/v1 - 12 spec.replicas",
+                "U ci apps/v2 - 13 spec.size",
+            ],
             &["U ci autoscaling/v1 - 13 spec.replicas"],
-            &["U ci apps/v1 - 13 spec.replicas", "U ci apps/v2 - 13 spec.size"],
+            &[
+                "U ci apps/v1 - 13 spec.replicas",
+                "U ci apps/v2 - 13 spec.size",
+            ],
         ),
         (
             "the later time counts",
@@ -156,7 +209,11 @@ fn to_parent() {
         ),
     ];
     for (what, parent, scale, expected) in cases {
-        assert_eq!(handler().to_parent(&managed(parent), &managed(scale)), managed(expected), "{what}");
+        assert_eq!(
+            handler().to_parent(&managed(parent), &managed(scale)),
+            managed(expected),
+            "{what}"
+        );
     }
 }
 
@@ -170,7 +227,11 @@ fn a_round_trip_without_a_change_loses_nothing() {
     ]);
     let back = handler().to_parent(&parent, &handler().to_subresource(&parent));
     let owned = |managed: &ManagedFields| -> Vec<_> {
-        managed.entries().into_iter().map(|entry| (entry.identity(), entry.fields)).collect()
+        managed
+            .entries()
+            .into_iter()
+            .map(|entry| (entry.identity(), entry.fields))
+            .collect()
     };
     assert_eq!(owned(&back).len(), 4);
     for entry in owned(&parent) {

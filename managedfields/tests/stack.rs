@@ -4,9 +4,9 @@
 use fieldmanager_fieldpath::{Path, PathElement};
 use fieldmanager_managedfields::internal::{LintOptions, find_owners, lint};
 use fieldmanager_managedfields::{
-    ApplyRequest, CsaUpgrade, ExtractForm, ExtractRequest, FieldManager, Identity, Interner, MAX_OWNED_DEPTH,
-    ManagedFields, Operation, PatchRequest, ScaleHandler, Selector, StripOptions, Time, UpdateRequest,
-    extract, ignore_timestamp_only_changes, strip_for_apply,
+    ApplyRequest, CsaUpgrade, ExtractForm, ExtractRequest, FieldManager, Identity, Interner,
+    MAX_OWNED_DEPTH, ManagedFields, Operation, PatchRequest, ScaleHandler, Selector, StripOptions,
+    Time, UpdateRequest, extract, ignore_timestamp_only_changes, strip_for_apply,
 };
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_patch::{PatchSchema, PatchType, json_merge, json_patch};
@@ -19,14 +19,20 @@ fn noon() -> Time {
 }
 
 fn manager() -> FieldManager {
-    FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build().unwrap()
+    FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap"))
+        .build()
+        .unwrap()
 }
 
 /// An object with a number of levels and a field in the deepest.
 fn object(levels: usize, leaf: &str, value: &str) -> Value {
     let innermost = Map::single(leaf, value).into();
     let below: Value = (2..levels).fold(innermost, |below, _| Map::single("a", below).into());
-    let entries = [("apiVersion", Value::from("v1")), ("kind", "ConfigMap".into()), ("data", below)];
+    let entries = [
+        ("apiVersion", Value::from("v1")),
+        ("kind", "ConfigMap".into()),
+        ("data", below),
+    ];
     Value::Map(entries.into_iter().collect())
 }
 
@@ -36,8 +42,14 @@ fn objects_are_applied_and_updated_on_a_small_stack() {
         let manager = manager();
         let first = object(MAX_OWNED_DEPTH, "x", "1");
         let second = object(MAX_OWNED_DEPTH, "x", "2");
-        let live =
-            manager.apply(ApplyRequest::new(&Value::Null, &first).manager("ci").at(noon())).unwrap().object;
+        let live = manager
+            .apply(
+                ApplyRequest::new(&Value::Null, &first)
+                    .manager("ci")
+                    .at(noon()),
+            )
+            .unwrap()
+            .object;
         assert!(
             manager
                 .apply(ApplyRequest::new(&live, &second).manager("ops").at(noon()))
@@ -46,16 +58,42 @@ fn objects_are_applied_and_updated_on_a_small_stack() {
                 .is_some()
         );
         let forced = manager
-            .apply(ApplyRequest::new(&live, &second).manager("ops").force().at(noon()))
+            .apply(
+                ApplyRequest::new(&live, &second)
+                    .manager("ops")
+                    .force()
+                    .at(noon()),
+            )
             .unwrap()
             .object;
         assert_eq!(manager.difference(&live, &forced).unwrap().changes.len(), 1);
         let live = forced;
-        let live =
-            manager.update(UpdateRequest::new(&live, &first).manager("edit").at(noon())).unwrap().object;
-        manager.update(UpdateRequest::new(&live, &second).manager("edit").at(noon())).unwrap();
-        manager.update(UpdateRequest::new(&first, &second).manager("edit").at(noon())).unwrap();
-        manager.apply(ApplyRequest::new(&first, &second).manager("kubectl").force().at(noon())).unwrap();
+        let live = manager
+            .update(UpdateRequest::new(&live, &first).manager("edit").at(noon()))
+            .unwrap()
+            .object;
+        manager
+            .update(
+                UpdateRequest::new(&live, &second)
+                    .manager("edit")
+                    .at(noon()),
+            )
+            .unwrap();
+        manager
+            .update(
+                UpdateRequest::new(&first, &second)
+                    .manager("edit")
+                    .at(noon()),
+            )
+            .unwrap();
+        manager
+            .apply(
+                ApplyRequest::new(&first, &second)
+                    .manager("kubectl")
+                    .force()
+                    .at(noon()),
+            )
+            .unwrap();
         for form in [ExtractForm::Reapply, ExtractForm::AsGo] {
             manager.extract(&live, "ci", form).unwrap();
         }
@@ -63,16 +101,29 @@ fn objects_are_applied_and_updated_on_a_small_stack() {
         let patch = json_merge::create(&live, &second).unwrap();
         for how in [PatchType::Strategic, PatchType::Merge] {
             manager
-                .patch(PatchRequest::new(&live, &second, how).schema(schema).manager("edit").at(noon()))
+                .patch(
+                    PatchRequest::new(&live, &second, how)
+                        .schema(schema)
+                        .manager("edit")
+                        .at(noon()),
+                )
                 .unwrap();
             manager
-                .patch(PatchRequest::new(&live, &patch, how).schema(schema).manager("edit").at(noon()))
+                .patch(
+                    PatchRequest::new(&live, &patch, how)
+                        .schema(schema)
+                        .manager("edit")
+                        .at(noon()),
+                )
                 .unwrap();
         }
         let patch = json_patch::create(&live, &second).unwrap();
         manager
             .patch(
-                PatchRequest::new(&live, &patch, PatchType::Json).schema(schema).manager("edit").at(noon()),
+                PatchRequest::new(&live, &patch, PatchType::Json)
+                    .schema(schema)
+                    .manager("edit")
+                    .at(noon()),
             )
             .unwrap();
         let mut interner = Interner::default();
@@ -87,11 +138,17 @@ fn objects_are_applied_and_updated_on_a_small_stack() {
         let edit = Selector::manager("edit");
         assert!(!managed.without(&edit).is_empty());
         managed.rename(&edit, "other").unwrap();
-        managed.transfer(&edit, &Identity::new("ci", Operation::Apply, "", "")).ok();
+        managed
+            .transfer(&edit, &Identity::new("ci", Operation::Apply, "", ""))
+            .ok();
         let mut added = ManagedFields::new();
-        managed.entries().into_iter().for_each(|entry| added.add(entry));
+        managed
+            .entries()
+            .into_iter()
+            .for_each(|entry| added.add(entry));
         assert_eq!(added, managed);
-        let scale = ScaleHandler::new("v1").replicas("v1", Path::from_iter([PathElement::field("a")]));
+        let scale =
+            ScaleHandler::new("v1").replicas("v1", Path::from_iter([PathElement::field("a")]));
         scale.to_parent(&managed, &scale.to_subresource(&managed));
         for form in [ExtractForm::Reapply, ExtractForm::AsGo] {
             extract(ExtractRequest::new(&live, &Schema::deduced(), "ci").form(form)).unwrap();
@@ -108,17 +165,33 @@ fn objects_are_applied_and_updated_on_a_small_stack() {
         let patch = json_merge::create(&live, &second).unwrap();
         manager
             .patch(
-                PatchRequest::new(&live, &patch, PatchType::Merge).schema(schema).manager("edit").at(noon()),
+                PatchRequest::new(&live, &patch, PatchType::Merge)
+                    .schema(schema)
+                    .manager("edit")
+                    .at(noon()),
             )
             .unwrap();
         let json: serde_json::Value = fieldmanager_value::from_value(live.clone()).unwrap();
-        assert!(manager.extract_object::<serde_json::Value>(&json, "ci", ExtractForm::Reapply).is_ok());
+        assert!(
+            manager
+                .extract_object::<serde_json::Value>(&json, "ci", ExtractForm::Reapply)
+                .is_ok()
+        );
         manager
-            .update_object(UpdateRequest::for_objects(Some(&json), &json).manager("edit").at(noon()))
+            .update_object(
+                UpdateRequest::for_objects(Some(&json), &json)
+                    .manager("edit")
+                    .at(noon()),
+            )
             .unwrap();
         let config: serde_json::Value = fieldmanager_value::from_value(second.clone()).unwrap();
         manager
-            .apply_object(ApplyRequest::for_objects(Some(&json), &config).manager("ci").force().at(noon()))
+            .apply_object(
+                ApplyRequest::for_objects(Some(&json), &config)
+                    .manager("ci")
+                    .force()
+                    .at(noon()),
+            )
             .unwrap();
     });
 }
@@ -127,18 +200,50 @@ fn objects_are_applied_and_updated_on_a_small_stack() {
 fn objects_beyond_the_limit_are_refused_on_a_small_stack() {
     on_small_stack("refused", || {
         let manager = manager();
-        for levels in [MAX_OWNED_DEPTH + 1, MAX_DEPTH, MAX_DEPTH + 1, 10_000, 100_000] {
+        for levels in [
+            MAX_OWNED_DEPTH + 1,
+            MAX_DEPTH,
+            MAX_DEPTH + 1,
+            10_000,
+            100_000,
+        ] {
             let deep = object(levels, "x", "1");
             let small = object(2, "x", "1");
             let null = Value::Null;
-            assert!(manager.apply(ApplyRequest::new(&null, &deep).manager("ci").at(noon())).is_err());
-            assert!(manager.apply(ApplyRequest::new(&deep, &small).manager("ci").at(noon())).is_err());
-            assert!(manager.update(UpdateRequest::new(&null, &deep).manager("ci").at(noon())).is_err());
-            assert!(manager.update(UpdateRequest::new(&small, &deep).manager("ci").at(noon())).is_err());
-            assert!(manager.apply(ApplyRequest::new(&null, &deep).manager("ci").force().at(noon())).is_err());
+            assert!(
+                manager
+                    .apply(ApplyRequest::new(&null, &deep).manager("ci").at(noon()))
+                    .is_err()
+            );
+            assert!(
+                manager
+                    .apply(ApplyRequest::new(&deep, &small).manager("ci").at(noon()))
+                    .is_err()
+            );
+            assert!(
+                manager
+                    .update(UpdateRequest::new(&null, &deep).manager("ci").at(noon()))
+                    .is_err()
+            );
+            assert!(
+                manager
+                    .update(UpdateRequest::new(&small, &deep).manager("ci").at(noon()))
+                    .is_err()
+            );
+            assert!(
+                manager
+                    .apply(
+                        ApplyRequest::new(&null, &deep)
+                            .manager("ci")
+                            .force()
+                            .at(noon())
+                    )
+                    .is_err()
+            );
             manager.difference(&null, &deep).ok();
             manager.extract(&deep, "ci", ExtractForm::Reapply).ok();
-            extract(ExtractRequest::new(&deep, &Schema::deduced(), "ci").form(ExtractForm::AsGo)).ok();
+            extract(ExtractRequest::new(&deep, &Schema::deduced(), "ci").form(ExtractForm::AsGo))
+                .ok();
             let upgrade = CsaUpgrade::new(["edit"], "ci");
             upgrade.upgrade(&deep).ok();
             upgrade.patch(&deep).ok();

@@ -1,12 +1,18 @@
 //! The messages of all errors of the crate.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "test helpers may panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "test helpers may panic"
+)]
 
 use std::fmt::Display;
 
 use fieldmanager_fieldpath::ApiVersion;
 use fieldmanager_managedfields::{
-    ApplyRequest, ConvertError, Entry, Error, ErrorKind, ExtractRequest, FieldManager, ManagedFields,
-    ObjectConverter, ObjectError, RequestKind, RequestOptions, Selector, Status, Time, UpdateRequest,
+    ApplyRequest, ConvertError, Entry, Error, ErrorKind, ExtractRequest, FieldManager,
+    ManagedFields, ObjectConverter, ObjectError, RequestKind, RequestOptions, Selector, Status,
+    Time, UpdateRequest,
 };
 use fieldmanager_openapi::{GroupVersionKind, KindError, Types};
 use fieldmanager_schema::Schema;
@@ -39,11 +45,16 @@ fn types() -> Types {
 }
 
 fn manager() -> FieldManager {
-    FieldManager::builder(shop()).types(types()).build().unwrap()
+    FieldManager::builder(shop())
+        .types(types())
+        .build()
+        .unwrap()
 }
 
 fn object(rest: &str) -> Value {
-    value(&format!(r#"{{"apiVersion":"example.com/v1","kind":"Shop","metadata":{{"name":"x"}}{rest}}}"#))
+    value(&format!(
+        r#"{{"apiVersion":"example.com/v1","kind":"Shop","metadata":{{"name":"x"}}{rest}}}"#
+    ))
 }
 
 #[track_caller]
@@ -55,9 +66,18 @@ fn check(error: &impl Display, text: &str) {
 fn entries() {
     let cases = [
         ("1", ": expected a map, got integer"),
-        ("{}", ".operation: operation must be `Apply` or `Update`, got ``"),
-        (r#"{"operation":1}"#, ".operation: expected string, got integer"),
-        (r#"{"operation":"Apply"}"#, ".apiVersion: apiVersion must not be empty"),
+        (
+            "{}",
+            ".operation: operation must be `Apply` or `Update`, got ``",
+        ),
+        (
+            r#"{"operation":1}"#,
+            ".operation: expected string, got integer",
+        ),
+        (
+            r#"{"operation":"Apply"}"#,
+            ".apiVersion: apiVersion must not be empty",
+        ),
         (
             r#"{"operation":"Apply","apiVersion":"v1"}"#,
             ".fieldsType: missing fieldsType, `FieldsV1` is accepted",
@@ -80,18 +100,30 @@ fn entries() {
         );
     }
     let error = ManagedFields::decode(Some(&value("{}"))).unwrap_err();
-    check(&error, ".metadata.managedFields[0]: expected a list of entries, got map");
-    check(&"noon".parse::<Time>().unwrap_err(), "expected a time like 2026-01-31T12:00:00Z, got `noon`");
+    check(
+        &error,
+        ".metadata.managedFields[0]: expected a list of entries, got map",
+    );
+    check(
+        &"noon".parse::<Time>().unwrap_err(),
+        "expected a time like 2026-01-31T12:00:00Z, got `noon`",
+    );
 }
 
 /// Failed requests: the kind of the error, and the code and message of the answer.
 #[test]
 fn operations() {
     let apply = |live: &Value, config: &Value| {
-        manager().apply(ApplyRequest::new(live, config).manager("ci").at(noon())).unwrap_err()
+        manager()
+            .apply(ApplyRequest::new(live, config).manager("ci").at(noon()))
+            .unwrap_err()
     };
     let live = manager()
-        .apply(ApplyRequest::new(&Value::Null, &object(r#","size":1"#)).manager("ops").at(noon()))
+        .apply(
+            ApplyRequest::new(&Value::Null, &object(r#","size":1"#))
+                .manager("ops")
+                .at(noon()),
+        )
         .unwrap()
         .object;
     let broken = value(
@@ -103,7 +135,11 @@ fn operations() {
             (ErrorKind::Conflict, 409),
             r#"Apply failed with 1 conflict: conflict with "ops": .size"#,
         ),
-        (apply(&live, &value("{}")), (ErrorKind::Request, 400), "invalid object type: /, Kind="),
+        (
+            apply(&live, &value("{}")),
+            (ErrorKind::Request, 400),
+            "invalid object type: /, Kind=",
+        ),
         (
             apply(&live, &value("[]")),
             (ErrorKind::Request, 400),
@@ -115,14 +151,19 @@ fn operations() {
             "live object: expected an object, got integer",
         ),
         (
-            apply(&live, &value(r#"{"apiVersion":"example.com/v1","kind":"Shop","metadata":[]}"#)),
+            apply(
+                &live,
+                &value(r#"{"apiVersion":"example.com/v1","kind":"Shop","metadata":[]}"#),
+            ),
             (ErrorKind::Request, 400),
             "configuration: expected metadata that is a map, got list",
         ),
         (
             apply(
                 &live,
-                &value(r#"{"apiVersion":"example.com/v1","kind":"Shop","metadata":{"managedFields":[]}}"#),
+                &value(
+                    r#"{"apiVersion":"example.com/v1","kind":"Shop","metadata":{"managedFields":[]}}"#,
+                ),
             ),
             (ErrorKind::Request, 400),
             "metadata.managedFields must be nil",
@@ -157,18 +198,33 @@ fn operations() {
 fn several_conflicts() {
     let any = FieldManager::builder(shop()).build().unwrap();
     let apply = |live: &Value, rest: &str, name: &str| {
-        any.apply(ApplyRequest::new(live, &object(rest)).manager(name).at(noon()))
+        any.apply(
+            ApplyRequest::new(live, &object(rest))
+                .manager(name)
+                .at(noon()),
+        )
     };
-    let live = apply(&Value::Null, r#","size":1,"x":1"#, "b").unwrap().object;
-    let live =
-        any.update(UpdateRequest::new(&live, &with(&live, "y")).manager("a").at(noon())).unwrap().object;
+    let live = apply(&Value::Null, r#","size":1,"x":1"#, "b")
+        .unwrap()
+        .object;
+    let live = any
+        .update(
+            UpdateRequest::new(&live, &with(&live, "y"))
+                .manager("a")
+                .at(noon()),
+        )
+        .unwrap()
+        .object;
     let error = apply(&live, r#","size":2,"x":2,"y":2"#, "c").unwrap_err();
     check(
         &error,
         "Apply failed with 3 conflicts: conflicts with \"a\" using example.com/v1:\n- .y\nconflicts with \"b\":\n- .size\n- .x",
     );
     let status = serde_json::to_value(error.status()).unwrap();
-    assert_eq!(status["details"]["causes"][0]["message"], r#"conflict with "a" using example.com/v1"#);
+    assert_eq!(
+        status["details"]["causes"][0]["message"],
+        r#"conflict with "a" using example.com/v1"#
+    );
 }
 
 /// The object with one more field.
@@ -182,36 +238,66 @@ struct Broken;
 
 impl ObjectConverter for Broken {
     fn convert(&self, _: &Value, version: &ApiVersion) -> Result<Value, ConvertError> {
-        Err(ConvertError::Failed { version: version.clone(), message: "the webhook is down".to_owned() })
+        Err(ConvertError::Failed {
+            version: version.clone(),
+            message: "the webhook is down".to_owned(),
+        })
     }
 }
 
 #[test]
 fn conversions() {
-    let manager = FieldManager::builder(shop()).types(types()).converter(Broken).build().unwrap();
-    let live =
-        value(r#"{"apiVersion":"example.com/v2","kind":"Shop","metadata":{"name":"x","namespace":"y"}}"#);
+    let manager = FieldManager::builder(shop())
+        .types(types())
+        .converter(Broken)
+        .build()
+        .unwrap();
+    let live = value(
+        r#"{"apiVersion":"example.com/v2","kind":"Shop","metadata":{"name":"x","namespace":"y"}}"#,
+    );
     let error = manager
-        .update(UpdateRequest::new(&live, &object(r#","size":1"#)).manager("ci").at(noon()))
+        .update(
+            UpdateRequest::new(&live, &object(r#","size":1"#))
+                .manager("ci")
+                .at(noon()),
+        )
         .unwrap_err();
     check(
         &error,
         "failed to convert live object (y/x; example.com/v2, Kind=Shop) to proper version: \
          cannot convert to version `example.com/v1`: the webhook is down",
     );
-    assert_eq!((error.kind(), error.status().code), (ErrorKind::Conversion, 500));
-    check(&ConvertError::MissingVersion { version: "v9".into() }, "there is no version `v9`");
+    assert_eq!(
+        (error.kind(), error.status().code),
+        (ErrorKind::Conversion, 500)
+    );
+    check(
+        &ConvertError::MissingVersion {
+            version: "v9".into(),
+        },
+        "there is no version `v9`",
+    );
 }
 
 #[test]
 fn kinds() {
     let unknown = GroupVersionKind::from_api_version_kind("example.com/v1", "Shops");
-    let error = FieldManager::builder(unknown.clone()).types(types()).build().err().unwrap();
-    check(&error, "no corresponding type for example.com/v1, Kind=Shops, did you mean example.com/v1 Shop");
+    let error = FieldManager::builder(unknown.clone())
+        .types(types())
+        .build()
+        .err()
+        .unwrap();
+    check(
+        &error,
+        "no corresponding type for example.com/v1, Kind=Shops, did you mean example.com/v1 Shop",
+    );
     let error = Error::Kind {
         action: "find the type of the entry's version",
         object: "/x; example.com/v1, Kind=Shops".to_owned(),
-        source: KindError::Unknown { kind: unknown, nearest: Vec::new() },
+        source: KindError::Unknown {
+            kind: unknown,
+            nearest: Vec::new(),
+        },
     };
     check(
         &error,
@@ -224,15 +310,20 @@ fn kinds() {
 #[test]
 fn extracts() {
     let live = manager()
-        .apply(ApplyRequest::new(&Value::Null, &object(r#","size":1"#)).manager("ci").at(noon()))
+        .apply(
+            ApplyRequest::new(&Value::Null, &object(r#","size":1"#))
+                .manager("ci")
+                .at(noon()),
+        )
         .unwrap()
         .object;
     let mut fields = live.as_map().unwrap().clone();
     fields.insert("apiVersion", "example.com/v2");
     let other = Value::Map(fields);
     let ty = types().for_kind(&shop()).unwrap();
-    let extract =
-        |object: &Value| fieldmanager_managedfields::extract(ExtractRequest::new(object, &ty, "ci"));
+    let extract = |object: &Value| {
+        fieldmanager_managedfields::extract(ExtractRequest::new(object, &ty, "ci"))
+    };
     check(
         &extract(&other).unwrap_err(),
         "failed to extract from object (/x; example.com/v2, Kind=Shop): \
@@ -251,8 +342,10 @@ fn migrations() {
         {"manager":"a","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1","subresource":"s"},
         {"manager":"b","operation":"Apply","apiVersion":"v2","fieldsType":"FieldsV1","subresource":"s"}
     ]"#;
-    let error =
-        ManagedFields::decode(Some(&value(list))).unwrap().rename(&Selector::manager("a"), "b").unwrap_err();
+    let error = ManagedFields::decode(Some(&value(list)))
+        .unwrap()
+        .rename(&Selector::manager("a"), "b")
+        .unwrap_err();
     check(
         &error,
         r#"cannot unite entries of "b" with subresource "s" at v1 and v2: expected one version, apply again first"#,
@@ -262,14 +355,27 @@ fn migrations() {
 #[test]
 fn objects() {
     let config = serde_json::json!({"apiVersion": "example.com/v1", "kind": "Shop", "size": 1});
-    let error = manager().apply_object(ApplyRequest::for_objects(None::<&Vec<i64>>, &config)).unwrap_err();
-    let ObjectError::Deserialize { source } = &error else { panic!("{error}") };
+    let error = manager()
+        .apply_object(ApplyRequest::for_objects(None::<&Vec<i64>>, &config))
+        .unwrap_err();
+    let ObjectError::Deserialize { source } = &error else {
+        panic!("{error}")
+    };
     check(&error, &format!("cannot deserialize the result: {source}"));
     let bytes = std::collections::BTreeMap::from([((1, 2), 3)]);
-    let error =
-        manager().apply_object(ApplyRequest::for_objects(None::<&serde_json::Value>, &bytes)).unwrap_err();
-    let ObjectError::Serialize { source, .. } = &error else { panic!("{error}") };
-    check(&error, &format!("cannot serialize the configuration: {source}"));
+    let error = manager()
+        .apply_object(ApplyRequest::for_objects(
+            None::<&serde_json::Value>,
+            &bytes,
+        ))
+        .unwrap_err();
+    let ObjectError::Serialize { source, .. } = &error else {
+        panic!("{error}")
+    };
+    check(
+        &error,
+        &format!("cannot serialize the configuration: {source}"),
+    );
     let error = ObjectError::from(Error::NotAnObject {
         what: "new object",
         expected: "an object",
@@ -287,7 +393,11 @@ fn requests() {
          fieldManager: Invalid value: \"a\\n\": invalid character U+000A (at position 1)",
     );
     assert_eq!(
-        options.validate(RequestKind::Patch).unwrap_err().status().message,
+        options
+            .validate(RequestKind::Patch)
+            .unwrap_err()
+            .status()
+            .message,
         "PatchOptions.meta.k8s.io \"\" is invalid: [force: Forbidden: may not be specified for non-apply patch, \
          fieldManager: Invalid value: \"a\\n\": invalid character U+000A (at position 1)]",
     );

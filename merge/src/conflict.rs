@@ -74,7 +74,12 @@ impl Conflicts {
     #[must_use]
     #[doc(hidden)]
     pub fn filtered(&self, keep: impl Fn(&Conflict) -> bool) -> Option<Conflicts> {
-        let kept: Vec<Conflict> = self.0.iter().filter(|conflict| keep(conflict)).cloned().collect();
+        let kept: Vec<Conflict> = self
+            .0
+            .iter()
+            .filter(|conflict| keep(conflict))
+            .cloned()
+            .collect();
         (!kept.is_empty()).then_some(Conflicts(kept))
     }
 
@@ -112,8 +117,11 @@ impl fmt::Display for Conflicts {
             if let Some(first) = group.first() {
                 write!(f, "conflicts with {:?}:", first.manager)?;
             }
-            group.iter().try_for_each(|conflict| write!(f, "\n- {}", conflict.path))?;
+            group
+                .iter()
+                .try_for_each(|conflict| write!(f, "\n- {}", conflict.path))?;
         }
+
         Ok(())
     }
 }

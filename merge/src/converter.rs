@@ -35,7 +35,11 @@ pub trait Converter: Send + Sync {
     ///
     /// [`ConvertError::MissingVersion`] if the version no longer exists: managers at it are dropped. Any other error
     /// fails the whole operation.
-    fn convert(&self, object: &TypedValue, version: &ApiVersion) -> Result<TypedValue, ConvertError>;
+    fn convert(
+        &self,
+        object: &TypedValue,
+        version: &ApiVersion,
+    ) -> Result<TypedValue, ConvertError>;
 }
 
 /// The maximum number of versions, besides that of the request, at which the managers of one object may own fields.

@@ -102,9 +102,10 @@ impl Error {
         match self {
             Error::Conflicts(_) => ErrorKind::Conflict,
             Error::Convert(_) => ErrorKind::Conversion,
-            Error::Typed { source: TypedError::Invalid(errors), .. } if errors.is_schema_fault() => {
-                ErrorKind::Schema
-            }
+            Error::Typed {
+                source: TypedError::Invalid(errors),
+                ..
+            } if errors.is_schema_fault() => ErrorKind::Schema,
             Error::Typed { .. } => ErrorKind::Objects,
         }
     }

@@ -10,17 +10,19 @@ use fieldmanager_value::Str;
 use crate::conflict::{Conflict, Conflicts};
 use crate::error::Error;
 use crate::settings::Settings;
-use crate::versions::Versions;
+use crate::versions::ObjectVersions;
 
 /// The owners with their sets adapted to the current types. Managers at versions that no longer exist are dropped.
-pub(crate) fn reconcile(live: &mut Versions<'_>, owners: &Owners) -> Result<Owners, Error> {
+pub(crate) fn reconcile(live: &mut ObjectVersions<'_>, owners: &Owners) -> Result<Owners, Error> {
     let mut edits: Vec<(Str, Option<VersionedSet>)> = Vec::new();
+    // The paths of a set are valid only at its version, so a manager at a version that is no longer served is dropped.
     for (name, entry) in owners {
         let Some(object) = live.at(entry.api_version())? else {
             edits.push((name.clone(), None));
             continue;
         };
         let ty = object.ty();
+        // A set that was adapted to this type before needs no second walk.
         if entry.is_reconciled_with(ty) {
             continue;
         }
@@ -30,6 +32,7 @@ pub(crate) fn reconcile(live: &mut Versions<'_>, owners: &Owners) -> Result<Owne
         };
         edits.push((name.clone(), Some(adapted.reconciled_with(ty.clone()))));
     }
+
     Ok(owners.with_edits(edits))
 }
 
@@ -70,25 +73,25 @@ pub(crate) struct Taken {
 pub(crate) struct ObjectChange<'o> {
     settings: &'o Settings,
     version: &'o ApiVersion,
-    live: Versions<'o>,
-    new: Versions<'o>,
+    live: ObjectVersions<'o>,
+    new: ObjectVersions<'o>,
     cleared: Option<ClearedVersions<'o>>,
 }
 
 /// An object before and after members of its unions were cleared.
 struct ClearedVersions<'o> {
-    before: Versions<'o>,
-    after: Versions<'o>,
+    before: ObjectVersions<'o>,
+    after: ObjectVersions<'o>,
 }
 
 /// The same change at the version of some managers.
 struct VersionChange {
     version: ApiVersion,
     /// `None` if the version does not exist.
-    difference: Option<Difference>,
+    difference: Option<ObjectDifference>,
 }
 
-struct Difference {
+struct ObjectDifference {
     old: TypedValue,
     new: TypedValue,
     comparison: Comparison,
@@ -103,20 +106,28 @@ impl<'o> ObjectChange<'o> {
     pub(crate) fn new(
         settings: &'o Settings,
         version: &'o ApiVersion,
-        live: Versions<'o>,
+        live: ObjectVersions<'o>,
         new: &'o TypedValue,
     ) -> Self {
-        let new = Versions::new(settings.converter(), version, new);
-        ObjectChange { settings, version, live, new, cleared: None }
+        let new = ObjectVersions::new(settings.converter(), version, new);
+        ObjectChange {
+            settings,
+            version,
+            live,
+            new,
+            cleared: None,
+        }
     }
 
     /// Counts the members of unions that were cleared as taken from their owners.
     pub(crate) fn clearing(mut self, cleared: &'o Cleared) -> Self {
-        let versions = |object| Versions::new(self.settings.converter(), self.version, object);
-        self.cleared = cleared
-            .before
-            .as_ref()
-            .map(|before| ClearedVersions { before: versions(before), after: versions(&cleared.after) });
+        // Each manager owns the members at its own version, so both objects are converted.
+        let versions =
+            |object| ObjectVersions::new(self.settings.converter(), self.version, object);
+        self.cleared = cleared.before.as_ref().map(|before| ClearedVersions {
+            before: versions(before),
+            after: versions(&cleared.after),
+        });
         self
     }
 
@@ -129,16 +140,26 @@ impl<'o> ObjectChange<'o> {
         force: bool,
         wanted: Wanted,
     ) -> Result<Taken, Error> {
+        // Without other owners nothing is lost and nothing conflicts. The comparison still runs where it may find a
+        // fault, which does not depend on owners.
         if owners.iter().all(|(name, _)| name == manager) {
             let comparison = match wanted {
                 Wanted::Owners if self.cannot_fail() => None,
                 _ => {
                     self.cleared_at(self.version)?;
-                    Some(self.settings.compare(self.live.object, self.new.object, self.version)?)
+                    Some(
+                        self.settings
+                            .compare(self.live.object, self.new.object, self.version)?,
+                    )
                 }
             };
-            return Ok(Taken { owners: owners.clone(), comparison });
+            return Ok(Taken {
+                owners: owners.clone(),
+                comparison,
+            });
         }
+
+        // The change at the version of the operation is the first one, because its comparison is returned.
         let mut changes = vec![self.at_version(self.version, &[])?];
         let mut positions = BTreeMap::new();
         let mut conflicts = Vec::new();
@@ -147,6 +168,7 @@ impl<'o> ObjectChange<'o> {
             if name == manager {
                 continue;
             }
+            // Managers at one version share its comparison.
             let at = match positions.get(entry.api_version()) {
                 Some(at) => *at,
                 None if entry.api_version() == self.version => 0,
@@ -156,10 +178,18 @@ impl<'o> ObjectChange<'o> {
                     changes.len() - 1
                 }
             };
-            let Some(difference) = changes.get(at).and_then(|change| change.difference.as_ref()) else {
+
+            // A manager at a version that no longer exists loses its entry.
+            let Some(difference) = changes
+                .get(at)
+                .and_then(|change| change.difference.as_ref())
+            else {
                 edits.push((name.clone(), None));
                 continue;
             };
+
+            // Removed fields are not among the touched ones: a removal conflicts only if it clears a member of a
+            // union.
             let taken = entry.set().intersection(&difference.touched);
             if !force {
                 let refused = taken.union(&difference.cleared_from(entry.set(), &taken));
@@ -173,18 +203,32 @@ impl<'o> ObjectChange<'o> {
                     continue;
                 }
             }
-            let left = entry.set().difference(&taken).difference(&difference.comparison.removed);
+
+            // A field that no longer exists has no owner, with and without force.
+            let left = entry
+                .set()
+                .difference(&taken)
+                .difference(&difference.comparison.removed);
             if left.is_empty() {
                 edits.push((name.clone(), None));
             } else if !left.ptr_eq(entry.set()) {
                 edits.push((name.clone(), Some(entry.with_set(left))));
             }
         }
+
+        // The apply fails only after all managers are visited, so that the error names every conflict.
         if !conflicts.is_empty() {
             return Err(Error::Conflicts(Conflicts::new(conflicts)));
         }
-        let own = changes.swap_remove(0).difference.map(|difference| difference.comparison);
-        Ok(Taken { owners: owners.with_edits(edits), comparison: Some(own.unwrap_or_default()) })
+        let own = changes
+            .swap_remove(0)
+            .difference
+            .map(|difference| difference.comparison);
+
+        Ok(Taken {
+            owners: owners.with_edits(edits),
+            comparison: Some(own.unwrap_or_default()),
+        })
     }
 
     /// Whether comparing the object before and after cannot find a fault: every item has its key.
@@ -194,7 +238,9 @@ impl<'o> ObjectChange<'o> {
 
     /// The members of unions that were cleared, at a version.
     fn cleared_at(&mut self, version: &ApiVersion) -> Result<Set, Error> {
-        let Some(ClearedVersions { before, after }) = &mut self.cleared else { return Ok(Set::new()) };
+        let Some(ClearedVersions { before, after }) = &mut self.cleared else {
+            return Ok(Set::new());
+        };
         Ok(match (before.at(version)?, after.at(version)?) {
             (Some(before), Some(after)) => self.settings.compare(before, after, version)?.removed,
             _ => Set::new(),
@@ -202,33 +248,52 @@ impl<'o> ObjectChange<'o> {
     }
 
     /// The change at a version. If the object is the same at another version, so is the change.
-    fn at_version(&mut self, version: &ApiVersion, others: &[VersionChange]) -> Result<VersionChange, Error> {
+    fn at_version(
+        &mut self,
+        version: &ApiVersion,
+        others: &[VersionChange],
+    ) -> Result<VersionChange, Error> {
         let cleared = self.cleared_at(version)?;
+        // Without the version there is no difference, and the caller drops the managers at it.
         let difference = match (self.live.at(version)?, self.new.at(version)?) {
             (Some(old), Some(new)) => {
+                // A converter may return the same value for several versions. A comparison with a filter is not
+                // reused, because each version has its own filter.
                 let same = |object: &TypedValue, other: &TypedValue| {
                     object.ty() == other.ty() && object.value().ptr_eq(other.value())
                 };
                 let known = others.iter().find_map(|other| {
                     let known = other.difference.as_ref()?;
-                    let filtered =
-                        [version, &other.version].iter().any(|at| self.settings.filter(at).is_some());
+                    let filtered = [version, &other.version]
+                        .iter()
+                        .any(|at| self.settings.filter(at).is_some());
                     (!filtered && same(old, &known.old) && same(new, &known.new)).then_some(known)
                 });
                 let comparison = match known {
                     Some(known) => known.comparison.clone(),
                     None => self.settings.compare(old, new, version)?,
                 };
+
                 let touched = comparison.modified.union(&comparison.added);
-                Some(Difference { touched, cleared, comparison, old: old.clone(), new: new.clone() })
+                Some(ObjectDifference {
+                    touched,
+                    cleared,
+                    comparison,
+                    old: old.clone(),
+                    new: new.clone(),
+                })
             }
             _ => None,
         };
-        Ok(VersionChange { version: version.clone(), difference })
+
+        Ok(VersionChange {
+            version: version.clone(),
+            difference,
+        })
     }
 }
 
-impl Difference {
+impl ObjectDifference {
     /// The cleared members of which a manager owns something. A member whose discriminator is in `taken` is left out,
     /// because the conflict about the discriminator covers it.
     fn cleared_from(&self, owned: &Set, taken: &Set) -> Set {
@@ -236,6 +301,7 @@ impl Difference {
         if self.cleared.is_empty() {
             return members;
         }
+        // A conflict names the member as a whole, not each field in it.
         for path in topmost(&self.cleared) {
             let discriminator = discriminator_of(self.new.ty(), &path);
             let covered = discriminator.is_some_and(|discriminator| taken.has(&discriminator));
@@ -243,6 +309,7 @@ impl Difference {
                 members.insert(&path);
             }
         }
+
         members
     }
 }
@@ -262,6 +329,7 @@ fn topmost(set: &Set) -> Vec<Path> {
             }
         }
     }
+
     found
 }
 

@@ -35,16 +35,23 @@ struct AtVersion {
 
 impl Pruning<'_> {
     /// The merged object without what the manager abandoned.
-    pub(crate) fn prune(&self, merged: TypedValue, shadowed_empty_map: bool) -> Result<TypedValue, Error> {
+    pub(crate) fn prune(
+        &self,
+        merged: TypedValue,
+        shadowed_empty_map: bool,
+    ) -> Result<TypedValue, Error> {
         if !shadowed_empty_map && self.difference_suffices() {
             let others = self.owners.iter().filter(|(name, _)| *name != self.manager);
             let own = self.owners.get(self.manager).into_iter();
-            let owners: Vec<&Set> =
-                own.chain(others.map(|(_, entry)| entry)).map(VersionedSet::set).collect();
+            let owners: Vec<&Set> = own
+                .chain(others.map(|(_, entry)| entry))
+                .map(VersionedSet::set)
+                .collect();
             if let Some(gone) = merged.abandoned_items(self.last.set(), &owners) {
                 return Ok(remove(merged, &gone));
             }
         }
+
         self.by_sets(merged)
     }
 
@@ -58,24 +65,35 @@ impl Pruning<'_> {
         };
         whole_fields
             && self.last.api_version() == self.version
-            && self.owners.iter().all(|(_, entry)| entry.api_version() == self.version)
+            && self
+                .owners
+                .iter()
+                .all(|(_, entry)| entry.api_version() == self.version)
     }
 
     /// Prunes by the field sets of whole objects, at every version at which a manager owns fields.
     fn by_sets(&self, merged: TypedValue) -> Result<TypedValue, Error> {
+        // The last set is valid at its own version, so its items are removed there.
         let last_version = self.last.api_version();
         let Some(merged_then) = self.convert(&merged, self.version, last_version)? else {
             return Ok(merged);
         };
         let last_fields = with_named_fields(self.last.set(), &merged_then);
+
+        // The removal goes too far: what another manager owns, and what the manager did not own, is put back.
         let pruned = merged_then.remove_items(&last_fields);
         let pruned = self.add_back_owned(&merged_then, pruned)?;
         let pruned = match self.add_back_unowned(&merged_then, pruned, &last_fields)? {
             Some(pruned) => pruned,
             None => merged_then,
         };
+
         self.convert(&pruned, last_version, self.version)?
-            .ok_or_else(|| Error::Convert(ConvertError::MissingVersion { version: self.version.clone() }))
+            .ok_or_else(|| {
+                Error::Convert(ConvertError::MissingVersion {
+                    version: self.version.clone(),
+                })
+            })
     }
 
     /// Puts back what pruning removed and any manager owns, version by version. The version of the pruned object is the
@@ -83,28 +101,41 @@ impl Pruning<'_> {
     fn add_back_owned(&self, merged: &TypedValue, pruned: TypedValue) -> Result<AtVersion, Error> {
         let first = self.last.api_version();
         let mut by_version: AHashMap<&ApiVersion, Set> = AHashMap::new();
+        // The sets at one version are united, so that the object is converted once for each.
         for (_, entry) in self.owners {
             let set = by_version.entry(entry.api_version()).or_default();
             *set = set.union(entry.set());
         }
+
         let mut owned: Vec<(&ApiVersion, Set)> = by_version.into_iter().collect();
         owned.sort_by_key(|(version, _)| (*version != first, *version));
         let mut merged = merged.clone();
-        let mut pruned = AtVersion { object: pruned, version: first.clone() };
+        let mut pruned = AtVersion {
+            object: pruned,
+            version: first.clone(),
+        };
+
         for (version, owned) in owned {
             let from = &pruned.version;
-            let (Some(merged_there), Some(pruned_there)) =
-                (self.convert(&merged, from, version)?, self.convert(&pruned.object, from, version)?)
-            else {
+            let (Some(merged_there), Some(pruned_there)) = (
+                self.convert(&merged, from, version)?,
+                self.convert(&pruned.object, from, version)?,
+            ) else {
                 continue;
             };
+
+            // A field stays if it survived so far or if a manager at this version owns it.
             let all = with_named_fields(&merged_there.field_set(), &merged_there);
             let kept = with_named_fields(&pruned_there.field_set(), &pruned_there)
                 .union(&with_named_fields(&owned, &merged_there));
             let object = merged_there.remove_items(&all.difference(&kept));
-            pruned = AtVersion { object, version: version.clone() };
+            pruned = AtVersion {
+                object,
+                version: version.clone(),
+            };
             merged = merged_there;
         }
+
         Ok(pruned)
     }
 
@@ -120,9 +151,12 @@ impl Pruning<'_> {
         let Some(pruned) = self.convert(&pruned.object, &pruned.version, last_version)? else {
             return Ok(None);
         };
+        // Only fields of the last set may be missing, whatever the conversions leave out.
         let all = with_named_fields(&merged.field_set(), merged);
         let kept = with_named_fields(&pruned.field_set(), merged);
-        Ok(Some(merged.remove_items(&all.difference(&kept).intersection(last_fields))))
+        Ok(Some(merged.remove_items(
+            &all.difference(&kept).intersection(last_fields),
+        )))
     }
 
     /// An object at another version; `None` if the version does not exist.
@@ -145,7 +179,8 @@ fn with_named_fields(set: &Set, object: &TypedValue) -> Set {
 }
 
 fn only_fields(set: &Set) -> bool {
-    set.nodes().all(|(element, node)| element.as_field().is_some() && only_fields(node.children()))
+    set.nodes()
+        .all(|(element, node)| element.as_field().is_some() && only_fields(node.children()))
 }
 
 /// Removes items from an object. As in the Go package, an object that is empty or atomic becomes null even if there are no
@@ -188,7 +223,10 @@ types:
 ";
 
     fn root() -> Type {
-        Schema::from_yaml(SCHEMA).unwrap().type_named("root").unwrap()
+        Schema::from_yaml(SCHEMA)
+            .unwrap()
+            .type_named("root")
+            .unwrap()
     }
 
     fn scalar() -> impl Strategy<Value = Value> {
@@ -196,25 +234,41 @@ types:
     }
 
     fn fields(entries: Vec<(&'static str, Option<Value>)>) -> Value {
-        Value::Map(entries.into_iter().filter_map(|(name, value)| Some((name, value?))).collect::<Map>())
+        Value::Map(
+            entries
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, value?)))
+                .collect::<Map>(),
+        )
     }
 
     /// Objects with few names and values, so that any two have much in common.
     fn object() -> impl Strategy<Value = Value> {
         let maybe = |strategy: BoxedStrategy<Value>| prop::option::weighted(0.4, strategy);
-        let leaf =
-            prop_oneof![Just(Value::Null), Just(fields(vec![])), Just(fields(vec![("a", Some(1.into()))]))];
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            Just(fields(vec![])),
+            Just(fields(vec![("a", Some(1.into()))]))
+        ];
         leaf.prop_recursive(3, 24, 3, move |inner| {
             let labels = prop::collection::btree_map("[x-z]", scalar(), 0..3)
                 .prop_map(|entries| Value::Map(entries.into_iter().collect()));
             let tags = prop::collection::btree_set(0..4_i64, 0..3)
                 .prop_map(|tags| Value::from(Vec::from_iter(tags)));
-            let item = (0..3_i64, prop::option::of(1..3_i64), maybe(inner.clone().boxed()));
+            let item = (
+                0..3_i64,
+                prop::option::of(1..3_i64),
+                maybe(inner.clone().boxed()),
+            );
             let list = prop::collection::vec(item, 0..3).prop_map(|mut items| {
                 items.sort_by_key(|item| (item.0, item.1.unwrap_or(1)));
                 items.dedup_by_key(|item| (item.0, item.1.unwrap_or(1)));
                 let item = |(a, key, inner): (i64, Option<i64>, _)| {
-                    fields(vec![("a", Some(a.into())), ("key", key.map(Value::from)), ("inner", inner)])
+                    fields(vec![
+                        ("a", Some(a.into())),
+                        ("key", key.map(Value::from)),
+                        ("inner", inner),
+                    ])
                 };
                 Value::List(items.into_iter().map(item).collect::<List>())
             });

@@ -105,7 +105,13 @@ pub struct UpdateRequest<'a> {
 impl<'a> UpdateRequest<'a> {
     /// Replaces a live object by a new one; an object that does not exist yet is [null](TypedValue::null).
     pub fn new(live: &'a TypedValue, new: &'a TypedValue) -> Self {
-        UpdateRequest { live, new, version: ApiVersion::default(), owners: &NO_OWNERS, manager: "" }
+        UpdateRequest {
+            live,
+            new,
+            version: ApiVersion::default(),
+            owners: &NO_OWNERS,
+            manager: "",
+        }
     }
 
     /// The version of both objects. By default it is the empty string, for objects that have only one version.

@@ -42,7 +42,10 @@ impl Settings {
         new: &TypedValue,
         version: &ApiVersion,
     ) -> Result<Comparison, Error> {
-        let comparison = old.compare(new).map_err(|source| Error::Typed { stage: Stage::Compare, source })?;
+        let comparison = old.compare(new).map_err(|source| Error::Typed {
+            stage: Stage::Compare,
+            source,
+        })?;
         Ok(match self.filter(version) {
             Some(filter) => comparison.filter(filter),
             None => comparison,

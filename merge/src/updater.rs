@@ -122,7 +122,9 @@ impl UpdaterBuilder {
     /// Builds the updater.
     #[must_use]
     pub fn build(self) -> Updater {
-        Updater { settings: self.settings }
+        Updater {
+            settings: self.settings,
+        }
     }
 }
 
@@ -149,7 +151,12 @@ impl Updater {
     #[must_use]
     #[doc(hidden)]
     pub fn with_unions(&self, on: bool) -> Updater {
-        Updater { settings: Settings { unions: on, ..self.settings.clone() } }
+        Updater {
+            settings: Settings {
+                unions: on,
+                ..self.settings.clone()
+            },
+        }
     }
 
     /// Whether unions are normalized.

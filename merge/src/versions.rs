@@ -8,7 +8,7 @@ use fieldmanager_typed::TypedValue;
 use crate::converter::{ConvertError, Converter, MAX_VERSIONS};
 
 /// An object and its conversions. Each is computed at most once.
-pub(crate) struct Versions<'o> {
+pub(crate) struct ObjectVersions<'o> {
     converter: &'o dyn Converter,
     own: &'o ApiVersion,
     /// The object at `own`.
@@ -18,10 +18,20 @@ pub(crate) struct Versions<'o> {
     existing: usize,
 }
 
-impl<'o> Versions<'o> {
+impl<'o> ObjectVersions<'o> {
     /// An object that is at version `own`.
-    pub(crate) fn new(converter: &'o dyn Converter, own: &'o ApiVersion, object: &'o TypedValue) -> Self {
-        Versions { converter, own, object, converted: BTreeMap::new(), existing: 0 }
+    pub(crate) fn new(
+        converter: &'o dyn Converter,
+        own: &'o ApiVersion,
+        object: &'o TypedValue,
+    ) -> Self {
+        ObjectVersions {
+            converter,
+            own,
+            object,
+            converted: BTreeMap::new(),
+            existing: 0,
+        }
     }
 
     /// The object at a version; `None` if the version does not exist.
@@ -31,12 +41,17 @@ impl<'o> Versions<'o> {
         }
         if !self.converted.contains_key(version) {
             if self.existing >= MAX_VERSIONS {
-                return Err(ConvertError::TooManyVersions { limit: MAX_VERSIONS });
+                return Err(ConvertError::TooManyVersions {
+                    limit: MAX_VERSIONS,
+                });
             }
             let converted = optional(self.converter.convert(self.object, version))?;
+
+            // A version that does not exist does not count towards the limit: its managers are dropped.
             self.existing += usize::from(converted.is_some());
             self.converted.insert(version.clone(), converted);
         }
+
         Ok(self.converted.get(version).and_then(Option::as_ref))
     }
 }

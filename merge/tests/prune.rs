@@ -109,11 +109,14 @@ struct Step {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = (0..3_usize, object(), prop::bool::weighted(0.2)).prop_map(|(manager, object, update)| Step {
-        manager,
-        object,
-        update,
-    });
+    let step =
+        (0..3_usize, object(), prop::bool::weighted(0.2)).prop_map(|(manager, object, update)| {
+            Step {
+                manager,
+                object,
+                update,
+            }
+        });
     prop::collection::vec(step, 2..8)
 }
 
@@ -125,12 +128,21 @@ fn run(updater: &Updater, steps: &[Step]) -> Vec<String> {
         let object = TypedValue::new(step.object.clone(), root(), Duplicates::Refuse).unwrap();
         if step.update {
             let updated = updater
-                .update(UpdateRequest::new(&live, &object).version("v1").owners(&owners).manager(manager))
+                .update(
+                    UpdateRequest::new(&live, &object)
+                        .version("v1")
+                        .owners(&owners)
+                        .manager(manager),
+                )
                 .unwrap();
             (live, owners) = (updated.object, updated.owners);
         } else {
             match updater.apply(
-                ApplyRequest::new(&live, &object).version("v1").owners(&owners).manager(manager).force(),
+                ApplyRequest::new(&live, &object)
+                    .version("v1")
+                    .owners(&owners)
+                    .manager(manager)
+                    .force(),
             ) {
                 Ok(applied) => {
                     live = applied.object.unwrap_or(live);

@@ -14,7 +14,11 @@ fn object(lists: bool, leaf: &str, value: i64) -> Value {
     let mut object = map(vec![("id", 1.into()), (leaf, value.into())]);
     let mut depth = 1;
     loop {
-        let below = if lists { ("list", Value::from(vec![object.clone()])) } else { ("map", object.clone()) };
+        let below = if lists {
+            ("list", Value::from(vec![object.clone()]))
+        } else {
+            ("map", object.clone())
+        };
         depth += if lists { 2 } else { 1 };
         if depth > MAX_PATH_LENGTH {
             return object;
@@ -27,17 +31,34 @@ fn check(ty: Type, lists: bool) {
     let typed = |leaf: &str, value: i64| {
         TypedValue::new(object(lists, leaf, value), ty.clone(), Duplicates::Refuse).unwrap()
     };
-    let updater = Updater::builder().unions(true).return_input_on_noop(true).build();
+    let updater = Updater::builder()
+        .unions(true)
+        .return_input_on_noop(true)
+        .build();
     let null = TypedValue::null(ty.clone());
-    let applied =
-        updater.apply(ApplyRequest::new(&null, &typed("a", 1)).version("v1").manager("alice")).unwrap();
+    let applied = updater
+        .apply(
+            ApplyRequest::new(&null, &typed("a", 1))
+                .version("v1")
+                .manager("alice"),
+        )
+        .unwrap();
     let live = applied.object.unwrap();
     let set = applied.owners.get("alice").unwrap().set().clone();
-    assert_eq!(set.depth(), MAX_PATH_LENGTH - usize::from(lists && ty.name() == "__untyped_deduced_"));
+    assert_eq!(
+        set.depth(),
+        MAX_PATH_LENGTH - usize::from(lists && ty.name() == "__untyped_deduced_")
+    );
     assert_eq!(Set::from_json(set.to_json().as_bytes()).unwrap(), set);
-    let conflicts = updater
-        .apply(ApplyRequest::new(&live, &typed("a", 2)).version("v1").owners(&applied.owners).manager("bob"));
-    let Err(Error::Conflicts(conflicts)) = conflicts else { unreachable!("the apply has a conflict") };
+    let conflicts = updater.apply(
+        ApplyRequest::new(&live, &typed("a", 2))
+            .version("v1")
+            .owners(&applied.owners)
+            .manager("bob"),
+    );
+    let Err(Error::Conflicts(conflicts)) = conflicts else {
+        unreachable!("the apply has a conflict")
+    };
     assert!(conflicts.to_string().contains(".map.map") || lists);
     let forced = updater
         .apply(
@@ -51,7 +72,10 @@ fn check(ty: Type, lists: bool) {
     let live = forced.object.unwrap();
     let updated = updater
         .update(
-            UpdateRequest::new(&live, &typed("b", 1)).version("v1").owners(&forced.owners).manager("carol"),
+            UpdateRequest::new(&live, &typed("b", 1))
+                .version("v1")
+                .owners(&forced.owners)
+                .manager("carol"),
         )
         .unwrap();
     let pruned = updater
@@ -64,9 +88,17 @@ fn check(ty: Type, lists: bool) {
         )
         .unwrap();
     let live = pruned.object.unwrap();
-    assert_eq!(Value::from_json(&live.value().to_json()).unwrap(), *live.value());
+    assert_eq!(
+        Value::from_json(&live.value().to_json()).unwrap(),
+        *live.value()
+    );
     updater
-        .apply(ApplyRequest::new(&live, &null).version("v1").owners(&pruned.owners).manager("bob"))
+        .apply(
+            ApplyRequest::new(&live, &null)
+                .version("v1")
+                .owners(&pruned.owners)
+                .manager("bob"),
+        )
         .unwrap();
 }
 
@@ -74,7 +106,13 @@ fn check(ty: Type, lists: bool) {
 fn applies_and_updates_run_on_a_small_stack() {
     for lists in [false, true] {
         on_small_stack("typed", move || {
-            check(Schema::from_yaml(DEEP_SCHEMA).unwrap().type_named("root").unwrap(), lists);
+            check(
+                Schema::from_yaml(DEEP_SCHEMA)
+                    .unwrap()
+                    .type_named("root")
+                    .unwrap(),
+                lists,
+            );
         });
     }
     on_small_stack("deduced", || check(Schema::deduced(), false));

@@ -1,6 +1,12 @@
 //! Objects that an API server accepts are neither refused nor changed, with the schema of Kubernetes and the unions that it
 //! declares.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
 #![allow(clippy::print_stderr)]
 
 use std::path::PathBuf;
@@ -132,7 +138,8 @@ fn objects_that_an_api_server_accepts_are_neither_refused_nor_changed() {
         let ty = schema.type_named(name).unwrap_or_else(|| panic!("{name}"));
         let typed = |yaml: &&str| {
             let value = Value::from_yaml(yaml).unwrap();
-            TypedValue::new(value, ty.clone(), Duplicates::Refuse).unwrap_or_else(|e| panic!("{yaml}: {e}"))
+            TypedValue::new(value, ty.clone(), Duplicates::Refuse)
+                .unwrap_or_else(|e| panic!("{yaml}: {e}"))
         };
         let null = TypedValue::null(ty.clone());
         let objects: Vec<TypedValue> = objects.iter().map(typed).collect();
@@ -147,17 +154,40 @@ fn objects_that_an_api_server_accepts_are_neither_refused_nor_changed() {
                 // An apply of the same object over what the manager applied before.
                 let none = Owners::new();
                 let before = updater
-                    .apply(ApplyRequest::new(&null, old).version("v1").owners(&none).manager("m"))
+                    .apply(
+                        ApplyRequest::new(&null, old)
+                            .version("v1")
+                            .owners(&none)
+                            .manager("m"),
+                    )
                     .expect(&place);
                 let live = before.object.unwrap_or_else(|| null.clone());
                 let applied = updater
-                    .apply(ApplyRequest::new(&live, new).version("v1").owners(&before.owners).manager("m"))
+                    .apply(
+                        ApplyRequest::new(&live, new)
+                            .version("v1")
+                            .owners(&before.owners)
+                            .manager("m"),
+                    )
                     .expect(&place);
-                assert_eq!(applied.object.unwrap_or(live).value(), new.value(), "{place}");
-                assert_eq!(applied.owners.get("m").unwrap().set(), &new.field_set(), "{place}");
+                assert_eq!(
+                    applied.object.unwrap_or(live).value(),
+                    new.value(),
+                    "{place}"
+                );
+                assert_eq!(
+                    applied.owners.get("m").unwrap().set(),
+                    &new.field_set(),
+                    "{place}"
+                );
 
                 let updated = updater
-                    .update(UpdateRequest::new(old, new).version("v1").owners(&none).manager("m"))
+                    .update(
+                        UpdateRequest::new(old, new)
+                            .version("v1")
+                            .owners(&none)
+                            .manager("m"),
+                    )
                     .expect(&place);
                 assert_eq!(updated.object.value(), new.value(), "{place}");
             }
@@ -180,13 +210,26 @@ fn every_declared_union_accepts_a_member_beside_an_unknown_discriminator() {
                     Some(name) => format!("{{{name}: TheirOwn, {}: {member}}}", field.field),
                     None => format!("{{{}: {member}}}", field.field),
                 };
-                let new = TypedValue::new(Value::from_yaml(&object).unwrap(), ty.clone(), Duplicates::Refuse);
+                let new = TypedValue::new(
+                    Value::from_yaml(&object).unwrap(),
+                    ty.clone(),
+                    Duplicates::Refuse,
+                );
                 let new = new.unwrap();
                 let null = TypedValue::null(ty.clone());
                 for old in [&null, &new] {
                     let normalized = old.normalize_update(&new).unwrap();
-                    assert_eq!(normalized.value.value(), new.value(), "{}: {object}", def.name);
-                    assert!(old.validate_unions(&new, Ratcheting::Off).is_empty(), "{}: {object}", def.name);
+                    assert_eq!(
+                        normalized.value.value(),
+                        new.value(),
+                        "{}: {object}",
+                        def.name
+                    );
+                    assert!(
+                        old.validate_unions(&new, Ratcheting::Off).is_empty(),
+                        "{}: {object}",
+                        def.name
+                    );
                 }
                 let config = null.normalize_config(&new).unwrap();
                 assert_eq!(config.value.value(), new.value(), "{}: {object}", def.name);

@@ -4,7 +4,13 @@
 //!
 //! [`Case::expected`] derives the expected result from what the client wants and can express, not from the
 //! implementation.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
 
 use fieldmanager_fieldpath::Owners;
 use fieldmanager_merge::{ApplyRequest, Error, UpdateRequest, Updater};
@@ -121,7 +127,9 @@ impl Case {
         let client_can = self.change != Change::New || self.client_knows;
         // Before a create there is no member to keep or clear.
         let is_create = self.verb == Verb::Create;
-        server_has_it && client_can && !(is_create && (self.change == Change::Clear || self.live == "n"))
+        server_has_it
+            && client_can
+            && !(is_create && (self.change == Change::Clear || self.live == "n"))
     }
 
     fn has_discriminator(&self) -> bool {
@@ -151,7 +159,11 @@ impl Case {
 
     /// An object without members and discriminator, which is valid only if the union is optional.
     fn empty(&self) -> Outcome {
-        if self.optional { self.without(None) } else { REFUSED }
+        if self.optional {
+            self.without(None)
+        } else {
+            REFUSED
+        }
     }
 
     /// The expected result of the case.
@@ -207,11 +219,13 @@ impl Case {
             // An applier that omits a member which it does not own does not clear it.
             Verb::Apply => self.with(self.live),
             // A member that the client cannot name is kept.
-            Verb::Put | Verb::MergePatch if self.unaware() && !self.drops_in_put() => match self.form {
-                Form::Plain | Form::Deducing => self.with(self.live),
-                // The client has removed the discriminator, which is required.
-                Form::Respecting => REFUSED,
-            },
+            Verb::Put | Verb::MergePatch if self.unaware() && !self.drops_in_put() => {
+                match self.form {
+                    Form::Plain | Form::Deducing => self.with(self.live),
+                    // The client has removed the discriminator, which is required.
+                    Form::Respecting => REFUSED,
+                }
+            }
             _ => self.empty(),
         }
     }
@@ -230,7 +244,11 @@ fn shown(members: &[&str], discriminator: Option<&str>) -> String {
 
 impl Case {
     fn client_members(&self) -> &'static [&'static str] {
-        if self.client_knows { &["a", "b", "n"] } else { &["a", "b"] }
+        if self.client_knows {
+            &["a", "b", "n"]
+        } else {
+            &["a", "b"]
+        }
     }
 
     /// The object as the client reads and sends it.
@@ -240,8 +258,11 @@ impl Case {
                 || (name == "type" && self.has_discriminator())
                 || self.client_members().contains(&name)
         };
-        let kept = object.iter().filter(|(name, _)| self.client == Client::Unstructured || known(name));
-        kept.map(|(name, value)| (name.to_string(), value.clone())).collect()
+        let kept = object
+            .iter()
+            .filter(|(name, _)| self.client == Client::Unstructured || known(name));
+        kept.map(|(name, value)| (name.to_string(), value.clone()))
+            .collect()
     }
 
     fn wanted(&self) -> Option<&'static str> {
@@ -294,18 +315,32 @@ impl Case {
 
 impl Case {
     fn server_type(&self) -> Type {
-        let members: &[&str] = if self.server_knows { &["a", "b", "n"] } else { &["a", "b"] };
+        let members: &[&str] = if self.server_knows {
+            &["a", "b", "n"]
+        } else {
+            &["a", "b"]
+        };
         let form = match self.form {
             Form::Plain => "",
             Form::Deducing => "discriminator: type, deduceInvalidDiscriminator: true, ",
             Form::Respecting => "discriminator: type, closed: true, ",
         };
-        let nothing = self.nothing().map(|value| format!("emptyMembers: ['{value}'], ")).unwrap_or_default();
-        let fields: Vec<_> =
-            members.iter().map(|m| format!("{{name: {m:?}, type: {{scalar: numeric}}}}")).collect();
+        let nothing = self
+            .nothing()
+            .map(|value| format!("emptyMembers: ['{value}'], "))
+            .unwrap_or_default();
+        let fields: Vec<_> = members
+            .iter()
+            .map(|m| format!("{{name: {m:?}, type: {{scalar: numeric}}}}"))
+            .collect();
         let union: Vec<_> = members
             .iter()
-            .map(|m| format!("{{fieldName: {m:?}, discriminatorValue: {:?}}}", value_of(m)))
+            .map(|m| {
+                format!(
+                    "{{fieldName: {m:?}, discriminatorValue: {:?}}}",
+                    value_of(m)
+                )
+            })
             .collect();
         let schema = format!(
             "types: [{{name: root, map: {{fields: [{{name: other, type: {{scalar: numeric}}}},
@@ -315,15 +350,22 @@ impl Case {
             !self.optional,
             union.join(", ")
         );
-        Schema::from_yaml(&schema).unwrap().type_named("root").unwrap()
+        Schema::from_yaml(&schema)
+            .unwrap()
+            .type_named("root")
+            .unwrap()
     }
 
     /// The object without the fields that the server does not know.
     fn typed(&self, object: &Map) -> TypedValue {
         let ty = self.server_type();
         let known = ty.atom().map.as_ref().unwrap();
-        let kept = object.iter().filter(|(name, _)| known.field(name).is_some());
-        let kept: Map = kept.map(|(name, value)| (name.to_string(), value.clone())).collect();
+        let kept = object
+            .iter()
+            .filter(|(name, _)| known.field(name).is_some());
+        let kept: Map = kept
+            .map(|(name, value)| (name.to_string(), value.clone()))
+            .collect();
         TypedValue::new(Value::Map(kept), ty.clone(), Duplicates::Allow).unwrap()
     }
 
@@ -346,9 +388,16 @@ impl Case {
             Verb::Create => (null, Owners::new()),
             _ => {
                 let made = updater
-                    .update(UpdateRequest::new(&null, &self.typed(&live)).version("v1").manager("owner"))
+                    .update(
+                        UpdateRequest::new(&null, &self.typed(&live))
+                            .version("v1")
+                            .manager("owner"),
+                    )
                     .unwrap();
-                assert!(null.validate_unions(&made.object, Ratcheting::Off).is_empty());
+                assert!(
+                    null.validate_unions(&made.object, Ratcheting::Off)
+                        .is_empty()
+                );
                 (made.object, made.owners)
             }
         };
@@ -361,7 +410,11 @@ impl Case {
             Verb::Put => self.as_the_client_has_it(&edited),
             Verb::MergePatch => {
                 let patch = json_merge::create(&read.into(), &edited.into()).unwrap();
-                json_merge::apply(old.value(), &patch).unwrap().as_map().cloned().unwrap()
+                json_merge::apply(old.value(), &patch)
+                    .unwrap()
+                    .as_map()
+                    .cloned()
+                    .unwrap()
             }
             Verb::Apply => self.as_the_client_has_it(&self.configuration()),
         };
@@ -378,21 +431,33 @@ impl Case {
                     )
                     .unwrap();
                 let new = applied.object.unwrap_or_else(|| old.clone());
-                let unforced = updater
-                    .apply(ApplyRequest::new(&old, &sent).version("v1").owners(&owners).manager("client"));
+                let unforced = updater.apply(
+                    ApplyRequest::new(&old, &sent)
+                        .version("v1")
+                        .owners(&owners)
+                        .manager("client"),
+                );
                 self.check_conflicts(unforced.map(drop), &old, &new);
                 new
             }
             _ => {
                 updater
-                    .update(UpdateRequest::new(&old, &sent).version("v1").owners(&owners).manager("client"))
+                    .update(
+                        UpdateRequest::new(&old, &sent)
+                            .version("v1")
+                            .owners(&owners)
+                            .manager("client"),
+                    )
                     .unwrap()
                     .object
             }
         };
         let faults = old.validate_unions(&new, Ratcheting::Off);
         let object = new.value().as_map().cloned().unwrap_or_default();
-        let members: Vec<&str> = ["a", "b", "n"].into_iter().filter(|m| has(&object, m)).collect();
+        let members: Vec<&str> = ["a", "b", "n"]
+            .into_iter()
+            .filter(|m| has(&object, m))
+            .collect();
         let discriminator = object.get("type").and_then(Value::as_str);
         faults.is_empty().then(|| shown(&members, discriminator))
     }
@@ -400,7 +465,8 @@ impl Case {
     /// Without force, an apply conflicts if and only if it takes a field from its owner.
     fn check_conflicts(&self, unforced: Result<(), Error>, old: &TypedValue, new: &TypedValue) {
         let fields = ["type", "a", "b", "n"];
-        let changed = |f: &&&str| old.value().get(f).is_some() && old.value().get(f) != new.value().get(f);
+        let changed =
+            |f: &&&str| old.value().get(f).is_some() && old.value().get(f) != new.value().get(f);
         let taken: Vec<&&str> = fields.iter().filter(changed).collect();
         match unforced {
             Ok(()) => panic!("{self:?}: `other` is always a conflict"),
@@ -409,7 +475,12 @@ impl Case {
                 let mut wanted = vec![".other".to_owned()];
                 // A conflict about the discriminator covers the members.
                 let told = taken.contains(&&"type");
-                wanted.extend(taken.iter().filter(|f| !told || ***f == "type").map(|f| format!(".{f}")));
+                wanted.extend(
+                    taken
+                        .iter()
+                        .filter(|f| !told || ***f == "type")
+                        .map(|f| format!(".{f}")),
+                );
                 wanted.sort();
                 let mut sorted = paths.clone();
                 sorted.sort();
@@ -421,7 +492,16 @@ impl Case {
 }
 
 fn cell(form: Form, verb: Verb, change: Change, live: &'static str, client: Client) -> Case {
-    Case { form, optional: true, verb, change, live, client, client_knows: true, server_knows: true }
+    Case {
+        form,
+        optional: true,
+        verb,
+        change,
+        live,
+        client,
+        client_knows: true,
+        server_knows: true,
+    }
 }
 
 #[test]
@@ -431,11 +511,23 @@ fn every_case_of_the_matrix() {
     for case in &cases {
         let (expected, got) = (case.expected(), case.run());
         if expected != got {
-            wrong.push(format!("{case:?}\n  expected {expected:?}\n  got      {got:?}"));
+            wrong.push(format!(
+                "{case:?}\n  expected {expected:?}\n  got      {got:?}"
+            ));
         }
     }
-    assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
-    assert!(cases.len() > 250, "the matrix has lost cases: {}", cases.len());
+    assert!(
+        wrong.is_empty(),
+        "{} of {} cases:\n{}",
+        wrong.len(),
+        cases.len(),
+        wrong.join("\n")
+    );
+    assert!(
+        cases.len() > 250,
+        "the matrix has lost cases: {}",
+        cases.len()
+    );
 }
 
 // The numbered conclusions of the KEP. The numbers are rows of a table that is no longer public; the first of each pair
@@ -446,15 +538,45 @@ fn every_case_of_the_matrix() {
 /// discriminator will silently drop the currently set field."
 #[test]
 fn case_12() {
-    let case = cell(Form::Plain, Verb::Put, Change::None, "n", Client::Structured);
-    let case = Case { client_knows: false, ..case };
+    let case = cell(
+        Form::Plain,
+        Verb::Put,
+        Change::None,
+        "n",
+        Client::Structured,
+    );
+    let case = Case {
+        client_knows: false,
+        ..case
+    };
     assert_eq!(case.run(), case.without(None));
     // If the union is required, the missing member is detected.
-    assert_eq!(Case { optional: false, ..case }.run(), REFUSED);
+    assert_eq!(
+        Case {
+            optional: false,
+            ..case
+        }
+        .run(),
+        REFUSED
+    );
     // A patch contains only changes.
-    assert_eq!(Case { verb: Verb::MergePatch, ..case }.run(), case.with("n"));
+    assert_eq!(
+        Case {
+            verb: Verb::MergePatch,
+            ..case
+        }
+        .run(),
+        case.with("n")
+    );
     // The unstructured client keeps unknown fields.
-    assert_eq!(Case { client: Client::Unstructured, ..case }.run(), case.with("n"));
+    assert_eq!(
+        Case {
+            client: Client::Unstructured,
+            ..case
+        }
+        .run(),
+        case.with("n")
+    );
 }
 
 /// "... while a client with the discriminator will not change the discriminator value, indicating to the
@@ -464,9 +586,19 @@ fn case_12() {
 fn case_16() {
     for form in [Form::Deducing, Form::Respecting] {
         let case = cell(form, Verb::Put, Change::None, "n", Client::Structured);
-        let case = Case { client_knows: false, ..case };
+        let case = Case {
+            client_knows: false,
+            ..case
+        };
         assert_eq!(case.run(), REFUSED);
-        assert_eq!(Case { verb: Verb::MergePatch, ..case }.run(), case.with("n"));
+        assert_eq!(
+            Case {
+                verb: Verb::MergePatch,
+                ..case
+            }
+            .run(),
+            case.with("n")
+        );
 
         // Normalization treats it as no change: no member is cleared or selected.
         let old = case.typed(&case.live_object());
@@ -485,7 +617,10 @@ fn case_16() {
 fn case_22() {
     for verb in [Verb::Put, Verb::MergePatch, Verb::Apply] {
         let case = cell(Form::Plain, verb, Change::Clear, "n", Client::Unstructured);
-        let case = Case { client_knows: false, ..case };
+        let case = Case {
+            client_knows: false,
+            ..case
+        };
         assert_eq!(case.run(), case.with("n"));
     }
 }
@@ -495,11 +630,23 @@ fn case_22() {
 #[test]
 fn case_27() {
     for verb in [Verb::Put, Verb::MergePatch, Verb::Apply] {
-        let case = cell(Form::Respecting, verb, Change::Clear, "n", Client::Unstructured);
-        let case = Case { client_knows: false, ..case };
+        let case = cell(
+            Form::Respecting,
+            verb,
+            Change::Clear,
+            "n",
+            Client::Unstructured,
+        );
+        let case = Case {
+            client_knows: false,
+            ..case
+        };
         assert_eq!(case.run(), case.without(Some("")), "{verb:?}");
         // The form of 2019 has a value of the API for it.
-        let case = Case { form: Form::Deducing, ..case };
+        let case = Case {
+            form: Form::Deducing,
+            ..case
+        };
         assert_eq!(case.run(), case.without(Some("None")), "{verb:?}");
     }
 }
@@ -511,7 +658,10 @@ fn case_27() {
 fn case_23() {
     for verb in [Verb::Put, Verb::MergePatch, Verb::Apply] {
         let case = cell(Form::Plain, verb, Change::Known, "n", Client::Unstructured);
-        let case = Case { client_knows: false, ..case };
+        let case = Case {
+            client_knows: false,
+            ..case
+        };
         assert_eq!(case.run(), case.with("b"), "{verb:?}");
     }
 }
@@ -522,7 +672,10 @@ fn case_28() {
     for form in [Form::Deducing, Form::Respecting] {
         for verb in [Verb::Put, Verb::MergePatch, Verb::Apply] {
             let case = cell(form, verb, Change::Known, "n", Client::Unstructured);
-            let case = Case { client_knows: false, ..case };
+            let case = Case {
+                client_knows: false,
+                ..case
+            };
             assert_eq!(case.run(), case.with("b"), "{form:?} {verb:?}");
         }
     }
@@ -535,13 +688,29 @@ fn case_34() {
     for verb in [Verb::Create, Verb::Put, Verb::MergePatch] {
         for client in [Client::Structured, Client::Unstructured] {
             let case = cell(Form::Plain, verb, Change::New, "a", client);
-            let case = Case { server_knows: false, ..case };
+            let case = Case {
+                server_knows: false,
+                ..case
+            };
             assert_eq!(case.run(), case.without(None), "{verb:?}");
         }
     }
     // The applied configuration is empty, and omitting a member clears none.
-    let case = cell(Form::Plain, Verb::Apply, Change::New, "a", Client::Structured);
-    assert_eq!(Case { server_knows: false, ..case }.run(), case.with("a"));
+    let case = cell(
+        Form::Plain,
+        Verb::Apply,
+        Change::New,
+        "a",
+        Client::Structured,
+    );
+    assert_eq!(
+        Case {
+            server_knows: false,
+            ..case
+        }
+        .run(),
+        case.with("a")
+    );
 }
 
 /// "With a discriminator, the server will see the unrecognized discriminator value and can fail loudly."
@@ -550,14 +719,34 @@ fn case_39() {
     for verb in [Verb::Create, Verb::Put, Verb::MergePatch, Verb::Apply] {
         for client in [Client::Structured, Client::Unstructured] {
             let case = cell(Form::Respecting, verb, Change::New, "a", client);
-            assert_eq!(Case { server_knows: false, ..case }.run(), REFUSED, "{verb:?}");
+            assert_eq!(
+                Case {
+                    server_knows: false,
+                    ..case
+                }
+                .run(),
+                REFUSED,
+                "{verb:?}"
+            );
         }
     }
-    let case = cell(Form::Respecting, Verb::Put, Change::New, "a", Client::Structured);
-    let case = Case { server_knows: false, ..case };
+    let case = cell(
+        Form::Respecting,
+        Verb::Put,
+        Change::New,
+        "a",
+        Client::Structured,
+    );
+    let case = Case {
+        server_knows: false,
+        ..case
+    };
     let new = case.typed(&map([("type", "N".into()), ("n", 1.into())]));
     let old = case.typed(&case.live_object());
     let faults = old.validate_unions(&new, Ratcheting::Off);
     let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-    assert_eq!(faults, [".type: Unsupported value: \"N\": supported values: \"A\", \"B\", \"\""]);
+    assert_eq!(
+        faults,
+        [".type: Unsupported value: \"N\": supported values: \"A\", \"B\", \"\""]
+    );
 }

@@ -1,5 +1,11 @@
 //! Properties of unions for any sequence of applies and updates.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
 
 use std::sync::LazyLock;
 
@@ -14,9 +20,15 @@ use proptest::prelude::*;
 static WITH: LazyLock<Type> = LazyLock::new(|| {
     let unions = [
         ("p", ""),
-        ("d", "discriminator: dType, deduceInvalidDiscriminator: true, emptyMembers: [None], "),
+        (
+            "d",
+            "discriminator: dType, deduceInvalidDiscriminator: true, emptyMembers: [None], ",
+        ),
         ("r", "discriminator: rType, emptyMembers: ['', None], "),
-        ("c", "discriminator: cType, emptyMembers: [None], closed: true, "),
+        (
+            "c",
+            "discriminator: cType, emptyMembers: [None], closed: true, ",
+        ),
     ];
     let mut fields = String::new();
     let mut all = String::new();
@@ -44,16 +56,25 @@ static WITH: LazyLock<Type> = LazyLock::new(|| {
 {fields}    unions:
 {all}"
     );
-    Schema::from_yaml(&text).unwrap().type_named("root").unwrap()
+    Schema::from_yaml(&text)
+        .unwrap()
+        .type_named("root")
+        .unwrap()
 });
 
 /// The same without the unions.
 static WITHOUT: LazyLock<Type> = LazyLock::new(|| {
     let mut definitions = WITH.schema().definitions().to_vec();
-    for map in definitions.iter_mut().filter_map(|def| def.atom.map.as_mut()) {
+    for map in definitions
+        .iter_mut()
+        .filter_map(|def| def.atom.map.as_mut())
+    {
         map.unions.clear();
     }
-    Schema::from_definitions(definitions).unwrap().type_named("root").unwrap()
+    Schema::from_definitions(definitions)
+        .unwrap()
+        .type_named("root")
+        .unwrap()
 });
 
 fn fields() -> impl Strategy<Value = Map> {
@@ -66,13 +87,16 @@ fn fields() -> impl Strategy<Value = Map> {
         let name = if u { "u" } else { "v" };
         Some(Value::Map([(name, Value::from(n))].into_iter().collect()))
     });
-    let structure = prop_oneof![3 => Just(None), 1 => Just(Some(Value::Map(Map::new()))), 2 => part];
+    let structure =
+        prop_oneof![3 => Just(None), 1 => Just(Some(Value::Map(Map::new()))), 2 => part];
     let prefix = prop::sample::select(vec!["p", "d", "d", "r", "r", "c"]);
-    let union = (prefix, value, number.clone(), structure, number).prop_map(|(prefix, value, a, b, c)| {
-        let names = ["Type", "A", "B", "C"].map(|name| format!("{prefix}{name}"));
-        let all = names.into_iter().zip([value, a, b, c]);
-        all.filter_map(|(name, value)| Some((name, value?))).collect::<Vec<_>>()
-    });
+    let union =
+        (prefix, value, number.clone(), structure, number).prop_map(|(prefix, value, a, b, c)| {
+            let names = ["Type", "A", "B", "C"].map(|name| format!("{prefix}{name}"));
+            let all = names.into_iter().zip([value, a, b, c]);
+            all.filter_map(|(name, value)| Some((name, value?)))
+                .collect::<Vec<_>>()
+        });
     prop::collection::vec(union, 1..3).prop_map(|all| all.into_iter().flatten().collect())
 }
 
@@ -81,7 +105,10 @@ fn object() -> impl Strategy<Value = Value> {
     (fields(), prop::option::weighted(0.3, item)).prop_map(|(mut object, item)| {
         if let Some((name, mut item)) = item {
             item.insert("name", name);
-            object.insert("items", Value::List([Value::Map(item)].into_iter().collect()));
+            object.insert(
+                "items",
+                Value::List([Value::Map(item)].into_iter().collect()),
+            );
         }
         Value::Map(object)
     })
@@ -116,7 +143,12 @@ struct World {
 impl World {
     fn new(ty: &Type, unions: bool) -> Self {
         let updater = Updater::builder().unions(unions).build();
-        World { updater, ty: ty.clone(), live: TypedValue::null(ty.clone()), owners: Owners::new() }
+        World {
+            updater,
+            ty: ty.clone(),
+            live: TypedValue::null(ty.clone()),
+            owners: Owners::new(),
+        }
     }
 
     fn typed(&self, value: &Value) -> TypedValue {
@@ -146,7 +178,10 @@ impl World {
                 }
                 let new = self.typed(&Value::Map(new));
                 let updated = self.updater.update(
-                    UpdateRequest::new(&self.live, &new).version(&v1).owners(&self.owners).manager(who),
+                    UpdateRequest::new(&self.live, &new)
+                        .version(&v1)
+                        .owners(&self.owners)
+                        .manager(who),
                 )?;
                 self.live = updated.object;
                 self.owners = updated.owners;
@@ -157,8 +192,9 @@ impl World {
 
     fn shown(&self) -> String {
         let all = self.owners.iter();
-        let owned: Vec<String> =
-            all.map(|(name, entry)| format!("{name}: {}", entry.set().to_json())).collect();
+        let owned: Vec<String> = all
+            .map(|(name, entry)| format!("{name}: {}", entry.set().to_json()))
+            .collect();
         format!("{} {owned:?}", self.live.value().to_json())
     }
 }
@@ -167,7 +203,9 @@ impl World {
 fn members(set: &Set) -> Vec<(Path, Path)> {
     let is_member = |name: &str| name.len() == 2 && name.ends_with(['A', 'B', 'C']);
     let split = |path: Path| {
-        let at = path.iter().position(|element| element.as_field().is_some_and(|name| is_member(name)))?;
+        let at = path
+            .iter()
+            .position(|element| element.as_field().is_some_and(|name| is_member(name)))?;
         Some((path.iter().take(at).cloned().collect(), path))
     };
     set.paths().filter_map(split).collect()
@@ -185,11 +223,17 @@ fn updates(world: &World, over: &Value) -> (Result<Outcome, Error>, Result<Outco
     let update = |live: &TypedValue, new: &Value| {
         let v1 = ApiVersion::from("v1");
         let updated = world.updater.update(
-            UpdateRequest::new(live, &world.typed(new)).version(&v1).owners(&world.owners).manager("dave"),
+            UpdateRequest::new(live, &world.typed(new))
+                .version(&v1)
+                .owners(&world.owners)
+                .manager("dave"),
         );
         updated.map(|updated| (updated.object.into_value(), updated.owners))
     };
-    (update(&world.live, &new), update(&world.typed(&read(world.live.value())), &read(&new)))
+    (
+        update(&world.live, &new),
+        update(&world.typed(&read(world.live.value())), &read(&new)),
+    )
 }
 
 /// An apply that empties the discriminator of a deducing union leaves an object whose unions are not
@@ -198,8 +242,16 @@ fn updates(world: &World, over: &Value) -> (Result<Outcome, Error>, Result<Outco
 fn an_emptied_discriminator_follows_in_the_next_update() {
     let mut world = World::new(&WITH, true);
     let read = |yaml| Value::from_yaml(yaml).unwrap();
-    world.step(&(Verb::Patch, "ops", read("{items: [{name: one, dA: 1}]}"))).unwrap();
-    world.step(&(Verb::Force, "alice", read("{items: [{name: one, dType: ''}]}"))).unwrap();
+    world
+        .step(&(Verb::Patch, "ops", read("{items: [{name: one, dA: 1}]}")))
+        .unwrap();
+    world
+        .step(&(
+            Verb::Force,
+            "alice",
+            read("{items: [{name: one, dType: ''}]}"),
+        ))
+        .unwrap();
     let (shared, anew) = updates(&world, &read("{name: x}"));
     assert_eq!(shared, anew);
 }

@@ -1,10 +1,15 @@
 //! The public API of the updater. The rules of ownership are tested by the scenarios in `tests/scenarios`.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot read its own table must fail")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot read its own table must fail"
+)]
 
 use fieldmanager_fieldpath::{ApiVersion, Filter, Matcher, Owners, Set, VersionedSet};
 use fieldmanager_merge::{
-    Applied, ApplyRequest, ConvertError, Converter, Error, ErrorKind, Stage, UpdateRequest, Updated, Updater,
+    Applied, ApplyRequest, ConvertError, Converter, Error, ErrorKind, Stage, UpdateRequest,
+    Updated, Updater,
 };
 use fieldmanager_schema::{Schema, Type};
 use fieldmanager_typed::{Duplicates, TypedValue};
@@ -38,22 +43,33 @@ types:
 fn ty(version: &str) -> Type {
     static SCHEMA_READ: std::sync::LazyLock<Schema> =
         std::sync::LazyLock::new(|| Schema::from_yaml(SCHEMA).unwrap());
-    SCHEMA_READ.type_named(version).unwrap_or_else(|| panic!("no type {version}"))
+    SCHEMA_READ
+        .type_named(version)
+        .unwrap_or_else(|| panic!("no type {version}"))
 }
 
 fn typed(yaml: &str, version: &str) -> TypedValue {
     let value = Value::from_yaml(yaml).unwrap();
-    TypedValue::new(value, ty(version), Duplicates::Allow).unwrap_or_else(|error| panic!("{error}: {yaml}"))
+    TypedValue::new(value, ty(version), Duplicates::Allow)
+        .unwrap_or_else(|error| panic!("{error}: {yaml}"))
 }
 
 /// `replicas` at v1 is `count` at v2; v0 no longer exists; conversion to v3 fails.
 struct Renaming;
 
 impl Converter for Renaming {
-    fn convert(&self, object: &TypedValue, version: &ApiVersion) -> Result<TypedValue, ConvertError> {
-        let missing = ConvertError::MissingVersion { version: version.clone() };
-        let failed =
-            |message: &str| ConvertError::Failed { version: version.clone(), message: message.into() };
+    fn convert(
+        &self,
+        object: &TypedValue,
+        version: &ApiVersion,
+    ) -> Result<TypedValue, ConvertError> {
+        let missing = ConvertError::MissingVersion {
+            version: version.clone(),
+        };
+        let failed = |message: &str| ConvertError::Failed {
+            version: version.clone(),
+            message: message.into(),
+        };
         let (old, new) = match version.as_str() {
             "v1" => ("count", "replicas"),
             "v2" => ("replicas", "count"),
@@ -63,13 +79,21 @@ impl Converter for Renaming {
         let value = match object.value() {
             Value::Map(map) => {
                 let renamed = map.iter().map(|(name, value)| {
-                    (if *name == old { new.into() } else { name.clone() }, value.clone())
+                    (
+                        if *name == old {
+                            new.into()
+                        } else {
+                            name.clone()
+                        },
+                        value.clone(),
+                    )
                 });
                 Value::Map(renamed.collect::<Map>())
             }
             other => other.clone(),
         };
-        TypedValue::new(value, ty(version.as_str()), Duplicates::Allow).map_err(|e| failed(&e.to_string()))
+        TypedValue::new(value, ty(version.as_str()), Duplicates::Allow)
+            .map_err(|e| failed(&e.to_string()))
     }
 }
 
@@ -82,7 +106,11 @@ struct State {
 
 impl State {
     fn new(updater: Updater) -> Self {
-        State { updater, live: TypedValue::null(ty("v1")), owners: Owners::new() }
+        State {
+            updater,
+            live: TypedValue::null(ty("v1")),
+            owners: Owners::new(),
+        }
     }
 
     fn plain() -> Self {
@@ -101,7 +129,13 @@ impl State {
         Renaming.convert(&self.live, &version.into()).unwrap()
     }
 
-    fn try_apply(&self, manager: &str, version: &str, config: &str, force: bool) -> Result<Applied, Error> {
+    fn try_apply(
+        &self,
+        manager: &str,
+        version: &str,
+        config: &str,
+        force: bool,
+    ) -> Result<Applied, Error> {
         let config = typed(config, version);
         self.updater.apply(
             ApplyRequest::new(&self.at(version), &config)
@@ -153,9 +187,17 @@ impl State {
             .owners
             .iter()
             .map(|(name, entry)| {
-                let operation = if entry.is_applied() { "applied" } else { "updated" };
+                let operation = if entry.is_applied() {
+                    "applied"
+                } else {
+                    "updated"
+                };
                 let paths: Vec<String> = entry.set().paths().map(|path| path.to_string()).collect();
-                format!("{name} {operation} {}: {}", entry.api_version(), paths.join(" "))
+                format!(
+                    "{name} {operation} {}: {}",
+                    entry.api_version(),
+                    paths.join(" ")
+                )
             })
             .collect();
         assert_eq!(found, owners);
@@ -167,11 +209,17 @@ impl State {
 fn an_apply_owns_and_prunes_its_fields() {
     State::plain()
         .apply("a", "v1", "{replicas: 1, labels: {x: p}}")
-        .check("{replicas: 1, labels: {x: p}}", &["a applied v1: .replicas .labels.x"])
+        .check(
+            "{replicas: 1, labels: {x: p}}",
+            &["a applied v1: .replicas .labels.x"],
+        )
         .apply("b", "v1", "{replicas: 1, image: i}")
         .check(
             "{replicas: 1, image: i, labels: {x: p}}",
-            &["a applied v1: .replicas .labels.x", "b applied v1: .image .replicas"],
+            &[
+                "a applied v1: .replicas .labels.x",
+                "b applied v1: .image .replicas",
+            ],
         )
         .apply("a", "v1", "{labels: {z: p}}")
         .check(
@@ -204,7 +252,10 @@ fn a_forced_apply_takes_fields() {
     State::plain()
         .apply("a", "v1", "{replicas: 1, image: i}")
         .force("b", "v1", "{replicas: 2}")
-        .check("{replicas: 2, image: i}", &["a applied v1: .image", "b applied v1: .replicas"])
+        .check(
+            "{replicas: 2, image: i}",
+            &["a applied v1: .image", "b applied v1: .replicas"],
+        )
         .force("b", "v1", "{image: k}")
         .check("{image: k}", &["b applied v1: .image"]);
 }
@@ -214,7 +265,9 @@ fn a_forced_apply_takes_fields() {
 fn an_apply_without_effect_returns_no_object() {
     let mut state = State::plain();
     state.apply("a", "v1", "{replicas: 1}");
-    let again = state.try_apply("a", "v1", "{replicas: 1.0}", false).unwrap();
+    let again = state
+        .try_apply("a", "v1", "{replicas: 1.0}", false)
+        .unwrap();
     assert!(again.object.is_none());
     assert_eq!(again.owners, state.owners);
     // Ownership may change nevertheless.
@@ -234,11 +287,23 @@ fn an_apply_without_effect_returns_no_object() {
 #[test]
 fn results_share_unchanged_parts() {
     let mut state = State::plain();
-    state.apply("a", "v1", "{replicas: 1, labels: {x: p}, items: [{name: n1, value: 1}]}");
+    state.apply(
+        "a",
+        "v1",
+        "{replicas: 1, labels: {x: p}, items: [{name: n1, value: 1}]}",
+    );
     let before = state.live.clone();
     state.apply("b", "v1", "{image: i}");
     for name in ["labels", "items"] {
-        assert!(state.live.value().get(name).unwrap().ptr_eq(before.value().get(name).unwrap()), "{name}");
+        assert!(
+            state
+                .live
+                .value()
+                .get(name)
+                .unwrap()
+                .ptr_eq(before.value().get(name).unwrap()),
+            "{name}"
+        );
     }
 }
 
@@ -251,7 +316,10 @@ fn one_conflict_is_one_line() {
     assert_eq!(error.kind(), ErrorKind::Conflict);
     let conflicts = error.conflicts().unwrap();
     assert_eq!(conflicts.len(), 1);
-    assert_eq!(conflicts.iter().next().unwrap().to_string(), error.to_string());
+    assert_eq!(
+        conflicts.iter().next().unwrap().to_string(),
+        error.to_string()
+    );
 }
 
 #[test]
@@ -262,8 +330,7 @@ fn several_conflicts_are_grouped_by_manager() {
         "v1",
         "{replicas: 1, labels: {x: p, z: p}, args: [u], items: [{name: n1, value: 1}]}",
     );
-    let config =
-        "{replicas: 2, image: k, labels: {x: r, z: r, w: r}, args: [v], items: [{name: n1, value: 2}]}";
+    let config = "{replicas: 2, image: k, labels: {x: r, z: r, w: r}, args: [v], items: [{name: n1, value: 2}]}";
     let error = state.error("c", "v1", config);
     assert_eq!(
         error.to_string(),
@@ -275,7 +342,8 @@ fn several_conflicts_are_grouped_by_manager() {
         .unwrap()
         .into_iter()
         .map(|conflict| {
-            let shown = |value: &Option<Value>| value.as_ref().map_or("nothing".into(), Value::to_json);
+            let shown =
+                |value: &Option<Value>| value.as_ref().map_or("nothing".into(), Value::to_json);
             format!(
                 "{} {}: {} -> {}",
                 conflict.manager,
@@ -298,7 +366,11 @@ fn several_conflicts_are_grouped_by_manager() {
     );
     // With force all other managers lose their fields and are dropped.
     let forced = state.try_apply("c", "v1", config, true).unwrap();
-    let left: Vec<&str> = forced.owners.iter().map(|(name, _)| name.as_str()).collect();
+    let left: Vec<&str> = forced
+        .owners
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
     assert_eq!(left, ["a", "c"]);
     let items = r#"{"f:items":{"k:{\"name\":\"n1\"}":{".":{},"f:name":{}}}}"#;
     assert_eq!(forced.owners.get("a").unwrap().set().to_json(), items);
@@ -312,13 +384,18 @@ fn a_missing_field_can_have_an_owner() {
     state.live = typed("{}", "v1");
     let error = state.error("b", "v1", "{replicas: 2}");
     let conflict = error.conflicts().unwrap().iter().next().unwrap();
-    assert_eq!((&conflict.live, &conflict.wanted), (&None, &Some(Value::from(2))));
+    assert_eq!(
+        (&conflict.live, &conflict.wanted),
+        (&None, &Some(Value::from(2)))
+    );
 }
 
 #[test]
 fn an_error_changes_neither_object_nor_owners() {
     let mut state = State::plain();
-    state.apply("a", "v1", "{replicas: 1}").update("u", "v1", "{replicas: 1, image: i}");
+    state
+        .apply("a", "v1", "{replicas: 1}")
+        .update("u", "v1", "{replicas: 1, image: i}");
     let (owners, live) = (state.owners.clone(), state.live.clone());
     state.error("a", "v1", "{image: k}");
     state.error("b", "v1", "{replicas: 2, labels: {x: p}}");
@@ -333,7 +410,12 @@ fn objects_of_different_types_are_refused() {
     let none = Owners::new();
     let error = state
         .updater
-        .apply(ApplyRequest::new(&one, &two).version("v1").owners(&none).manager("a"))
+        .apply(
+            ApplyRequest::new(&one, &two)
+                .version("v1")
+                .owners(&none)
+                .manager("a"),
+        )
         .unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -343,13 +425,24 @@ fn objects_of_different_types_are_refused() {
     assert!(error.conflicts().is_none());
     let error = state
         .updater
-        .update(UpdateRequest::new(&one, &two).version("v1").owners(&none).manager("a"))
+        .update(
+            UpdateRequest::new(&one, &two)
+                .version("v1")
+                .owners(&none)
+                .manager("a"),
+        )
         .unwrap_err();
     assert_eq!(
         error.to_string(),
         "failed to compare the objects: expected objects of one type, got `v1` and `v2`"
     );
-    assert!(matches!(error, Error::Typed { stage: Stage::Compare, .. }));
+    assert!(matches!(
+        error,
+        Error::Typed {
+            stage: Stage::Compare,
+            ..
+        }
+    ));
     // The configuration was not checked for duplicates.
     let error = state.error("a", "v1", "{items: [{name: n1}, {name: n1}]}");
     assert_eq!(
@@ -360,19 +453,30 @@ fn objects_of_different_types_are_refused() {
 
 #[test]
 fn an_invalid_schema_is_an_error_of_the_schema() {
-    let schema = Schema::from_yaml("types: [{name: v1, map: {fields: [{name: f, type: {}}]}}]").unwrap();
+    let schema =
+        Schema::from_yaml("types: [{name: v1, map: {fields: [{name: f, type: {}}]}}]").unwrap();
     let ty = schema.type_named("v1").unwrap();
     let value = Value::from_yaml("{f: 1}").unwrap();
-    assert!(TypedValue::new(value, ty, Duplicates::Allow).unwrap_err().is_schema_fault());
+    assert!(
+        TypedValue::new(value, ty, Duplicates::Allow)
+            .unwrap_err()
+            .is_schema_fault()
+    );
 }
 
 #[test]
 fn managers_at_two_versions_share_fields() {
     let mut state = State::versioned();
-    state.apply("a", "v1", "{replicas: 1, image: i}").apply("b", "v2", "{count: 1, labels: {x: p}}").check(
-        "{count: 1, image: i, labels: {x: p}}",
-        &["a applied v1: .image .replicas", "b applied v2: .count .labels.x"],
-    );
+    state
+        .apply("a", "v1", "{replicas: 1, image: i}")
+        .apply("b", "v2", "{count: 1, labels: {x: p}}")
+        .check(
+            "{count: 1, image: i, labels: {x: p}}",
+            &[
+                "a applied v1: .image .replicas",
+                "b applied v2: .count .labels.x",
+            ],
+        );
     // A conflict has the path of the field at the version of its owner.
     let error = state.error("b", "v2", "{count: 2, labels: {x: p}}");
     assert_eq!(error.to_string(), r#"conflict with "a": .replicas"#);
@@ -405,7 +509,10 @@ fn an_update_takes_fields_at_every_version() {
     State::versioned()
         .apply("a", "v1", "{replicas: 1, image: i}")
         .update("u", "v2", "{count: 3, image: i}")
-        .check("{count: 3, image: i}", &["a applied v1: .image", "u updated v2: .count"]);
+        .check(
+            "{count: 3, image: i}",
+            &["a applied v1: .image", "u updated v2: .count"],
+        );
 }
 
 fn entry(fields: &str, version: &str) -> VersionedSet {
@@ -417,16 +524,20 @@ fn managers_at_missing_versions_are_dropped() {
     let mut state = State::versioned();
     state.apply("a", "v1", "{image: i}");
     state.owners.insert("old", entry(r#"{"f:image":{}}"#, "v0"));
-    state
-        .apply("b", "v1", "{replicas: 1}")
-        .check("{image: i, replicas: 1}", &["a applied v1: .image", "b applied v1: .replicas"]);
+    state.apply("b", "v1", "{replicas: 1}").check(
+        "{image: i, replicas: 1}",
+        &["a applied v1: .image", "b applied v1: .replicas"],
+    );
     state.owners.insert("old", entry(r#"{"f:image":{}}"#, "v0"));
-    state.update("u", "v1", "{image: k}").check("{image: k}", &["u updated v1: .image"]);
+    state
+        .update("u", "v1", "{image: k}")
+        .check("{image: k}", &["u updated v1: .image"]);
     // The fields of an applier at such a version are dropped too, and none of them is pruned.
     state.owners.insert("c", entry(r#"{"f:image":{}}"#, "v0"));
-    state
-        .apply("c", "v1", "{replicas: 1}")
-        .check("{image: k, replicas: 1}", &["c applied v1: .replicas", "u updated v1: .image"]);
+    state.apply("c", "v1", "{replicas: 1}").check(
+        "{image: k, replicas: 1}",
+        &["c applied v1: .replicas", "u updated v1: .image"],
+    );
 }
 
 #[test]
@@ -442,12 +553,20 @@ fn a_failed_conversion_fails_the_operation() {
     );
     assert_eq!(error.kind(), ErrorKind::Conversion);
     let updated = state.updater.update(
-        UpdateRequest::new(&state.live, &state.live).version("v1").owners(&state.owners).manager("a"),
+        UpdateRequest::new(&state.live, &state.live)
+            .version("v1")
+            .owners(&state.owners)
+            .manager("a"),
     );
     assert_eq!(updated.unwrap_err(), error);
     assert_eq!(state.owners, before);
-    let missing = Error::from(ConvertError::MissingVersion { version: "v0".into() });
-    assert_eq!(missing.to_string(), "failed to convert the object: there is no version `v0`");
+    let missing = Error::from(ConvertError::MissingVersion {
+        version: "v0".into(),
+    });
+    assert_eq!(
+        missing.to_string(),
+        "failed to convert the object: there is no version `v0`"
+    );
 }
 
 #[test]
@@ -457,12 +576,21 @@ fn only_fields_that_the_filter_keeps_are_tracked() {
     let mut state = State::new(ignoring().build());
     state
         .apply("a", "v1", "{replicas: 1, labels: {x: p}}")
-        .check("{replicas: 1, labels: {x: p}}", &["a applied v1: .replicas"])
+        .check(
+            "{replicas: 1, labels: {x: p}}",
+            &["a applied v1: .replicas"],
+        )
         // The field has no owner, so there is no conflict and nothing is pruned.
         .apply("b", "v1", "{labels: {x: q, z: q}}")
-        .check("{replicas: 1, labels: {x: q, z: q}}", &["a applied v1: .replicas"])
+        .check(
+            "{replicas: 1, labels: {x: q, z: q}}",
+            &["a applied v1: .replicas"],
+        )
         .update("u", "v1", "{replicas: 1, labels: {x: r}}")
-        .check("{replicas: 1, labels: {x: r}}", &["a applied v1: .replicas"]);
+        .check(
+            "{replicas: 1, labels: {x: r}}",
+            &["a applied v1: .replicas"],
+        );
 
     let only = Filter::Include(Matcher::prefixes([".items[*].value"]).unwrap());
     // A second filter for a version replaces the first.
@@ -475,13 +603,21 @@ fn only_fields_that_the_filter_keeps_are_tracked() {
         )
         .apply("b", "v1", "{replicas: 2}");
     assert_eq!(
-        state.error("b", "v1", "{items: [{name: n1, value: 2}]}").to_string(),
+        state
+            .error("b", "v1", "{items: [{name: n1, value: 2}]}")
+            .to_string(),
         r#"conflict with "a": .items[name="n1"].value"#
     );
 
     // A filter for another version has no effect.
-    let mut state = State::new(Updater::builder().filter("v2", Filter::Exclude(labels)).build());
-    state.apply("a", "v1", "{labels: {x: p}}").check("{labels: {x: p}}", &["a applied v1: .labels.x"]);
+    let mut state = State::new(
+        Updater::builder()
+            .filter("v2", Filter::Exclude(labels))
+            .build(),
+    );
+    state
+        .apply("a", "v1", "{labels: {x: p}}")
+        .check("{labels: {x: p}}", &["a applied v1: .labels.x"]);
 }
 
 #[test]

@@ -45,8 +45,11 @@ impl Importer {
     /// ```
     pub fn custom_resource(&self, resource: &CustomResource) -> Result<Imported, ImportError> {
         let importer = self.clone();
-        let importer =
-            if resource.preserve_unknown_fields { importer.preserve_unknown_fields(true) } else { importer };
+        let importer = if resource.preserve_unknown_fields {
+            importer.preserve_unknown_fields(true)
+        } else {
+            importer
+        };
         importer.definitions(&resource.all_definitions())
     }
 }

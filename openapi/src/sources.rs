@@ -7,6 +7,7 @@ use fieldmanager_schema::Schema;
 use fieldmanager_schema::internal::TypeDef;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::crd::CustomResource;
+use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::{Str, Value};
 
 use crate::{Imported, Importer, LoadError, Types};
@@ -41,7 +42,10 @@ impl SourceKind {
             Some(SourceKind::CustomResource)
         } else if has("types") {
             Some(SourceKind::Schema)
-        } else if ["swagger", "openapi", "definitions", "components", "$defs"].into_iter().any(has) {
+        } else if ["swagger", "openapi", "definitions", "components", "$defs"]
+            .into_iter()
+            .any(has)
+        {
             Some(SourceKind::OpenApi)
         } else {
             None
@@ -126,19 +130,29 @@ fn each_line(name: &str, source: &LoadError) -> String {
 pub fn sources(documents: &[Value]) -> Vec<Value> {
     let mut out = Vec::new();
     for document in documents {
+        // The definitions of a list, as clients print it, count one by one.
         match document.get("items") {
             Some(Value::List(items)) if is_list(document) => {
-                out.extend(items.iter().filter(|item| SourceKind::detect(item).is_some()).cloned());
+                out.extend(
+                    items
+                        .iter()
+                        .filter(|item| SourceKind::detect(item).is_some())
+                        .cloned(),
+                );
             }
             _ if SourceKind::detect(document).is_some() => out.push(document.clone()),
             _ => {}
         }
     }
+
     out
 }
 
 fn is_list(document: &Value) -> bool {
-    document.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"))
+    document
+        .get("kind")
+        .and_then(Value::as_str)
+        .is_some_and(|kind| kind.ends_with("List"))
 }
 
 impl Types {
@@ -168,16 +182,25 @@ impl Types {
     pub fn load_all(documents: &[Value], importer: &Importer) -> Result<Imported, SourceError> {
         let sources = sources(documents);
         let kinds: Vec<SourceKind> = sources.iter().filter_map(SourceKind::detect).collect();
+        // A schema or an OpenAPI document stands alone; only custom resource definitions share a file.
         match (sources.as_slice(), kinds.as_slice()) {
-            ([], _) | (_, []) => Err(SourceError::NoSource { found: found(documents) }),
+            ([], _) | (_, []) => Err(SourceError::NoSource {
+                found: found(documents),
+            }),
             ([document], [SourceKind::Schema]) => Ok(Imported::from(Types::load(document)?)),
             ([document], [SourceKind::OpenApi]) => Ok(importer.document(document)?),
-            (all, kinds) => match kinds.iter().position(|kind| *kind != SourceKind::CustomResource) {
+            (all, kinds) => match kinds
+                .iter()
+                .position(|kind| *kind != SourceKind::CustomResource)
+            {
                 None => custom_resources(all, importer),
                 Some(other) => {
                     let at = |i: usize| kinds.get(i).copied().unwrap_or(SourceKind::Schema);
                     let (a, b) = if other == 0 { (0, 1) } else { (0, other) };
-                    Err(SourceError::Several { first: at(a), second: at(b) })
+                    Err(SourceError::Several {
+                        first: at(a),
+                        second: at(b),
+                    })
                 }
             },
         }
@@ -186,7 +209,12 @@ impl Types {
 
 impl From<Types> for Imported {
     fn from(types: Types) -> Self {
-        Imported { types, warnings: Vec::new(), unions: Vec::new(), faults: Vec::new() }
+        Imported {
+            types,
+            warnings: Vec::new(),
+            unions: Vec::new(),
+            faults: Vec::new(),
+        }
     }
 }
 
@@ -206,14 +234,20 @@ fn custom_resources(documents: &[Value], importer: &Importer) -> Result<Imported
     let mut kinds: Vec<(GroupVersionKind, Str)> = Vec::new();
     let mut all = Imported::from(Types::from(Schema::deduced().schema().clone()));
     for document in documents {
-        let name = document.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Value::as_str);
-        let name = name.unwrap_or("a definition without a name").to_owned();
-        let imported = custom_resource(document, importer)
-            .map_err(|source| SourceError::CustomResource { name, source: Box::new(source) })?;
+        let name = document.name().unwrap_or("a definition without a name");
+        let imported =
+            custom_resource(document, importer).map_err(|source| SourceError::CustomResource {
+                name: name.to_owned(),
+                source: Box::new(source),
+            })?;
+
+        // All definitions bring the untyped types, and versions may share others. One name must have one meaning.
         for def in imported.types.schema().definitions() {
             match types.get(&def.name) {
                 Some(known) if known != def => {
-                    return Err(SourceError::Differs { name: def.name.to_string() });
+                    return Err(SourceError::Differs {
+                        name: def.name.to_string(),
+                    });
                 }
                 Some(_) => {}
                 None => {
@@ -221,6 +255,7 @@ fn custom_resources(documents: &[Value], importer: &Importer) -> Result<Imported
                 }
             }
         }
+
         for (kind, names) in imported.types.kinds() {
             kinds.extend(names.iter().map(|name| (kind.clone(), name.clone())));
         }
@@ -228,7 +263,10 @@ fn custom_resources(documents: &[Value], importer: &Importer) -> Result<Imported
         all.unions.extend(imported.unions);
         all.faults.extend(imported.faults);
     }
-    let schema = Schema::from_definitions(types.into_values().collect()).map_err(LoadError::Schema)?;
+
+    // The schema is resolved again, because the types of all definitions are in it.
+    let schema =
+        Schema::from_definitions(types.into_values().collect()).map_err(LoadError::Schema)?;
     all.types = Types::new(schema, kinds);
     Ok(all)
 }

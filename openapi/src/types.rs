@@ -66,8 +66,10 @@ fn hint(nearest: &[GroupVersionKind]) -> String {
     if nearest.is_empty() {
         return String::new();
     }
-    let near: Vec<String> =
-        nearest.iter().map(|kind| format!("{} {}", kind.api_version(), kind.kind)).collect();
+    let near: Vec<String> = nearest
+        .iter()
+        .map(|kind| format!("{} {}", kind.api_version(), kind.kind))
+        .collect();
     format!(", did you mean {}", near.join(" or "))
 }
 
@@ -92,7 +94,11 @@ impl Types {
                 names.push(name);
             }
         }
-        Types { schema, kinds: Arc::new(map) }
+
+        Types {
+            schema,
+            kinds: Arc::new(map),
+        }
     }
 
     /// The schema.
@@ -102,7 +108,9 @@ impl Types {
 
     /// The kinds and the names of their types, sorted by kind. An ambiguous kind has several.
     pub fn kinds(&self) -> impl Iterator<Item = (&GroupVersionKind, &[Str])> {
-        self.kinds.iter().map(|(kind, names)| (kind, names.as_slice()))
+        self.kinds
+            .iter()
+            .map(|(kind, names)| (kind, names.as_slice()))
     }
 
     /// Returns the type of a kind.
@@ -115,17 +123,30 @@ impl Types {
     ///
     /// [`KindError::Unknown`] and [`KindError::Ambiguous`].
     pub fn for_kind(&self, kind: &GroupVersionKind) -> Result<Type, KindError> {
+        // A schema without kinds, as in the format of structured-merge-diff, is searched by name.
         let names: Vec<&str> = if self.kinds.is_empty() {
             self.by_name(kind)
         } else {
-            self.kinds.get(kind).into_iter().flatten().map(Str::as_str).collect()
+            self.kinds
+                .get(kind)
+                .into_iter()
+                .flatten()
+                .map(Str::as_str)
+                .collect()
         };
+
         match names.as_slice() {
-            [] => Err(KindError::Unknown { kind: kind.clone(), nearest: self.nearest(kind) }),
+            [] => Err(KindError::Unknown {
+                kind: kind.clone(),
+                nearest: self.nearest(kind),
+            }),
             [name] => self
                 .schema
                 .type_named(name)
-                .ok_or_else(|| KindError::Unknown { kind: kind.clone(), nearest: Vec::new() }),
+                .ok_or_else(|| KindError::Unknown {
+                    kind: kind.clone(),
+                    nearest: Vec::new(),
+                }),
             several => Err(KindError::Ambiguous {
                 kind: kind.clone(),
                 types: several.iter().map(|name| (*name).to_owned()).collect(),
@@ -149,35 +170,69 @@ impl Types {
     fn only(&self) -> Option<Type> {
         let mut names = self.own_names();
         let name = names.next()?;
-        if names.next().is_some() { None } else { self.schema.type_named(name) }
+        if names.next().is_some() {
+            None
+        } else {
+            self.schema.type_named(name)
+        }
     }
 
     fn own_names(&self) -> impl Iterator<Item = &str> {
-        self.schema.type_names().filter(|name| *name != UNTYPED_ATOMIC && *name != UNTYPED_DEDUCED)
+        self.schema
+            .type_names()
+            .filter(|name| *name != UNTYPED_ATOMIC && *name != UNTYPED_DEDUCED)
     }
 
     /// The types whose names end in the kind.
     fn by_name(&self, kind: &GroupVersionKind) -> Vec<&str> {
         let names: Vec<&str> = self.own_names().collect();
+        // The only type of a schema is that of every kind.
         if let [_] = names.as_slice() {
             return names;
         }
-        let group = kind.group.split('.').next().filter(|group| !group.is_empty()).unwrap_or("core");
+        // The core group has no name in objects, but it is `core` in the names of types.
+        let group = kind
+            .group
+            .split('.')
+            .next()
+            .filter(|group| !group.is_empty())
+            .unwrap_or("core");
         let GroupVersionKind { version, kind, .. } = kind;
-        for suffix in [format!(".{group}.{version}.{kind}"), format!(".{version}.{kind}")] {
-            let found: Vec<&str> = names.iter().copied().filter(|name| name.ends_with(&suffix)).collect();
+
+        for suffix in [
+            format!(".{group}.{version}.{kind}"),
+            format!(".{version}.{kind}"),
+        ] {
+            let found: Vec<&str> = names
+                .iter()
+                .copied()
+                .filter(|name| name.ends_with(&suffix))
+                .collect();
             if !found.is_empty() {
                 return found;
             }
         }
-        names.into_iter().filter(|name| name.eq_ignore_ascii_case(kind)).collect()
+
+        // Names without a group are compared as a whole.
+        names
+            .into_iter()
+            .filter(|name| name.eq_ignore_ascii_case(kind))
+            .collect()
     }
 
     fn nearest(&self, wanted: &GroupVersionKind) -> Vec<GroupVersionKind> {
         let similar = |in_group: bool, at_least: f64| {
-            let kinds = self.kinds.keys().filter(move |kind| (kind.group == wanted.group) == in_group);
-            similar_names(&wanted.kind, kinds.map(|kind| (kind.kind.as_str(), kind)), at_least)
+            let kinds = self
+                .kinds
+                .keys()
+                .filter(move |kind| (kind.group == wanted.group) == in_group);
+            similar_names(
+                &wanted.kind,
+                kinds.map(|kind| (kind.kind.as_str(), kind)),
+                at_least,
+            )
         };
+
         // Within its own group, a kind may be less similar.
         let near = similar(true, 0.85).into_iter().chain(similar(false, 0.9));
         near.take(3).cloned().collect()
@@ -193,6 +248,9 @@ impl From<Schema> for Types {
 
 impl fmt::Debug for Types {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Types").field("schema", &self.schema).field("kinds", &self.kinds).finish()
+        f.debug_struct("Types")
+            .field("schema", &self.schema)
+            .field("kinds", &self.kinds)
+            .finish()
     }
 }

@@ -1,6 +1,12 @@
 //! A custom resource from its definition to conflicts: three versions, two managers, lists of every kind, defaults and
 //! a union, with a converter between the versions.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
 #![allow(clippy::print_stderr)]
 
 use std::path::PathBuf;
@@ -70,11 +76,20 @@ const VERSIONS: &str = "
 struct Rename(Types);
 
 impl Converter for Rename {
-    fn convert(&self, object: &TypedValue, version: &ApiVersion) -> Result<TypedValue, ConvertError> {
-        let missing = || ConvertError::MissingVersion { version: version.clone() };
+    fn convert(
+        &self,
+        object: &TypedValue,
+        version: &ApiVersion,
+    ) -> Result<TypedValue, ConvertError> {
+        let missing = || ConvertError::MissingVersion {
+            version: version.clone(),
+        };
         let ty = self
             .0
-            .for_kind(&GroupVersionKind::from_api_version_kind(version.as_str(), "Shop"))
+            .for_kind(&GroupVersionKind::from_api_version_kind(
+                version.as_str(),
+                "Shop",
+            ))
             .map_err(|_| missing())?;
         let Value::Map(object) = object.value() else {
             return Ok(TypedValue::null(ty));
@@ -92,8 +107,12 @@ impl Converter for Rename {
             }
             object.insert("spec", spec);
         }
-        TypedValue::new(object.into(), ty, Duplicates::Refuse)
-            .map_err(|error| ConvertError::Failed { version: version.clone(), message: error.to_string() })
+        TypedValue::new(object.into(), ty, Duplicates::Refuse).map_err(|error| {
+            ConvertError::Failed {
+                version: version.clone(),
+                message: error.to_string(),
+            }
+        })
     }
 }
 
@@ -116,12 +135,18 @@ impl World {
             }
         }
         let live = TypedValue::null(types.for_kind(&resource.kind("v1")).unwrap());
-        World { types, updater: updater.build(), live, owners: Owners::new() }
+        World {
+            types,
+            updater: updater.build(),
+            live,
+            owners: Owners::new(),
+        }
     }
 
     fn typed(&self, version: &str, rest: &str) -> TypedValue {
-        let text =
-            format!("{{apiVersion: example.com/{version}, kind: Shop, metadata: {{name: corner}}, {rest}}}");
+        let text = format!(
+            "{{apiVersion: example.com/{version}, kind: Shop, metadata: {{name: corner}}, {rest}}}"
+        );
         let value = Value::from_yaml(&text).unwrap();
         let ty = self.types.for_object(&value).unwrap();
         TypedValue::new(value, ty, Duplicates::Refuse).unwrap()
@@ -165,15 +190,17 @@ impl World {
     /// the field manager removes these.
     fn owned(&self, manager: &str) -> String {
         let spec = PathElement::field("spec");
-        self.owners.get(manager).map(|entry| entry.set().with_prefix(&spec).to_json()).unwrap_or_default()
+        self.owners
+            .get(manager)
+            .map(|entry| entry.set().with_prefix(&spec).to_json())
+            .unwrap_or_default()
     }
 }
 
 #[test]
 fn lists_merge_as_the_definition_declares() {
     let mut world = World::new();
-    let spec =
-        "spec: {ports: [{number: 80, name: web}], owners: [ann], command: [run]}, status: {ready: true}";
+    let spec = "spec: {ports: [{number: 80, name: web}], owners: [ann], command: [run]}, status: {ready: true}";
     assert_eq!(world.apply("ops", "v1", spec, false), [""; 0]);
     // The omitted key has its default, and the status has no owner.
     assert_eq!(
@@ -182,7 +209,10 @@ fn lists_merge_as_the_definition_declares() {
     );
     // A different item with a different owner is not a conflict. The command is one field.
     let spec = "spec: {ports: [{number: 80, protocol: UDP}], owners: [bob], command: [stop]}";
-    assert_eq!(world.apply("dev", "v1", spec, false), [r#"conflict with "ops": .spec.command"#]);
+    assert_eq!(
+        world.apply("dev", "v1", spec, false),
+        [r#"conflict with "ops": .spec.command"#]
+    );
     let spec = "spec: {ports: [{number: 80, protocol: UDP}], owners: [bob]}";
     assert_eq!(world.apply("dev", "v1", spec, false), [""; 0]);
     assert_eq!(
@@ -194,7 +224,10 @@ fn lists_merge_as_the_definition_declares() {
 #[test]
 fn conflicts_are_found_across_versions() {
     let mut world = World::new();
-    assert_eq!(world.apply("ops", "v1", "spec: {replicas: 3, owners: [ann]}", false), [""; 0]);
+    assert_eq!(
+        world.apply("ops", "v1", "spec: {replicas: 3, owners: [ann]}", false),
+        [""; 0]
+    );
     // The other manager writes the same field under its other name.
     assert_eq!(
         world.apply("dev", "v3", "spec: {size: 5}", false),
@@ -204,7 +237,10 @@ fn conflicts_are_found_across_versions() {
     assert_eq!(world.apply("dev", "v3", "spec: {size: 5}", true), [""; 0]);
     assert_eq!(world.spec(), r#"{"owners":["ann"],"size":5}"#);
     assert_eq!(world.owned("ops"), r#"{"f:owners":{"v:\"ann\"":{}}}"#);
-    assert_eq!(world.owners.get("dev").unwrap().api_version().as_str(), "example.com/v3");
+    assert_eq!(
+        world.owners.get("dev").unwrap().api_version().as_str(),
+        "example.com/v3"
+    );
     // A version that is not served also has a type.
     assert_eq!(
         world.apply("old", "v2", "spec: {replicas: 1}", false),
@@ -215,27 +251,45 @@ fn conflicts_are_found_across_versions() {
 #[test]
 fn switching_a_union_conflicts_with_its_owner() {
     let mut world = World::new();
-    assert_eq!(world.apply("ops", "v1", "spec: {roof: {straw: {bales: 9}}}", false), [""; 0]);
-    assert_eq!(world.spec(), r#"{"roof":{"straw":{"bales":9},"type":"Straw"}}"#);
+    assert_eq!(
+        world.apply("ops", "v1", "spec: {roof: {straw: {bales: 9}}}", false),
+        [""; 0]
+    );
+    assert_eq!(
+        world.spec(),
+        r#"{"roof":{"straw":{"bales":9},"type":"Straw"}}"#
+    );
     let stone = "spec: {roof: {stone: {slabs: 2}}}";
-    assert_eq!(world.apply("dev", "v3", stone, false), [r#"conflict with "ops": .spec.roof.type"#]);
+    assert_eq!(
+        world.apply("dev", "v3", stone, false),
+        [r#"conflict with "ops": .spec.roof.type"#]
+    );
     assert_eq!(world.apply("dev", "v3", stone, true), [""; 0]);
-    assert_eq!(world.spec(), r#"{"roof":{"stone":{"slabs":2},"type":"Stone"}}"#);
+    assert_eq!(
+        world.spec(),
+        r#"{"roof":{"stone":{"slabs":2},"type":"Stone"}}"#
+    );
     assert_eq!(world.owned("ops"), "{}");
 }
 
 #[test]
 fn unknown_fields_are_refused_and_defaults_apply() {
     let world = World::new();
-    let value = Value::from_yaml("{apiVersion: example.com/v1, kind: Shop, spec: {colour: red}}").unwrap();
+    let value =
+        Value::from_yaml("{apiVersion: example.com/v1, kind: Shop, spec: {colour: red}}").unwrap();
     let ty = world.types.for_object(&value).unwrap();
     let error = TypedValue::new(value, ty, Duplicates::Refuse).unwrap_err();
     assert!(error.to_string().contains(".spec.colour"), "{error}");
 
     let resource = CustomResource::from_value(&shop(VERSIONS)).unwrap();
     let schema = resource.structural("v3").unwrap().unwrap();
-    let object = schema.default_object(&Value::from_yaml("{spec: {ports: [{number: 1}]}}").unwrap()).unwrap();
-    assert_eq!(object.to_json(), r#"{"spec":{"ports":[{"number":1,"protocol":"TCP"}],"size":1}}"#);
+    let object = schema
+        .default_object(&Value::from_yaml("{spec: {ports: [{number: 1}]}}").unwrap())
+        .unwrap();
+    assert_eq!(
+        object.to_json(),
+        r#"{"spec":{"ports":[{"number":1,"protocol":"TCP"}],"size":1}}"#
+    );
 }
 
 /// The definition of a real operator. It has an old version of the API, with one schema for all versions, and its
@@ -248,7 +302,12 @@ fn prometheus() -> Option<Value> {
     let file = PathBuf::from(folder).join("data/objects/prometheus-crd.yaml");
     let document = Value::from_yaml(&std::fs::read_to_string(file).unwrap()).unwrap();
     let old = document.get("spec").unwrap().as_map().unwrap();
-    let schema = typed(old.get("validation").unwrap().get("openAPIV3Schema").unwrap());
+    let schema = typed(
+        old.get("validation")
+            .unwrap()
+            .get("openAPIV3Schema")
+            .unwrap(),
+    );
     let version = Value::from_yaml("{name: v1, served: true, storage: true}").unwrap();
     let mut version = version.as_map().unwrap().clone();
     version.insert("schema", Map::single("openAPIV3Schema", schema));
@@ -272,7 +331,10 @@ fn typed(schema: &Value) -> Value {
         }
     }
     if let Some(Value::Map(properties)) = map.get("properties") {
-        let properties: Map = properties.iter().map(|(name, inner)| (name.clone(), typed(inner))).collect();
+        let properties: Map = properties
+            .iter()
+            .map(|(name, inner)| (name.clone(), typed(inner)))
+            .collect();
         out.insert("properties", properties);
     }
     if !map.contains("type") {
@@ -292,7 +354,14 @@ fn typed(schema: &Value) -> Value {
 fn large_definition_is_imported() {
     let Some(document) = prometheus() else { return };
     let resource = CustomResource::from_value(&document).unwrap();
-    assert_eq!(resource.violations().iter().map(ToString::to_string).collect::<Vec<_>>(), [""; 0]);
+    assert_eq!(
+        resource
+            .violations()
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>(),
+        [""; 0]
+    );
     let types = Types::from_custom_resource(&resource).unwrap();
     let ty = types.for_kind(&resource.kind("v1")).unwrap();
     let fields = ty.atom().map.as_ref().unwrap();

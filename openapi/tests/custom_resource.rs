@@ -1,5 +1,11 @@
 //! The types of custom resources: unions, versions, and the paths of faults.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
 
 use fieldmanager_openapi::{GroupVersionKind, Importer, LoadError, Types};
 use fieldmanager_structural::crd::{CrdError, CustomResource};
@@ -78,14 +84,26 @@ spec:
 ";
     let types = Types::load(&yaml(text)).unwrap();
     for version in ["v1", "v2"] {
-        types.for_kind(&GroupVersionKind::new("example.com", version, "Shop")).unwrap();
-        types.for_kind(&GroupVersionKind::new("example.com", version, "ShopList")).unwrap();
+        types
+            .for_kind(&GroupVersionKind::new("example.com", version, "Shop"))
+            .unwrap();
+        types
+            .for_kind(&GroupVersionKind::new("example.com", version, "ShopList"))
+            .unwrap();
     }
     // The version has no schema, so unknown fields are kept.
-    let v1 = types.for_kind(&GroupVersionKind::from_api_version_kind("example.com/v1", "Shop")).unwrap();
+    let v1 = types
+        .for_kind(&GroupVersionKind::from_api_version_kind(
+            "example.com/v1",
+            "Shop",
+        ))
+        .unwrap();
     assert!(v1.atom().map.as_ref().unwrap().element.is_some());
     let error = Types::load(&yaml(&text.replace("Cluster", "Moon"))).unwrap_err();
-    assert!(matches!(error, LoadError::CustomResource(CrdError::Fields(_))), "{error}");
+    assert!(
+        matches!(error, LoadError::CustomResource(CrdError::Fields(_))),
+        "{error}"
+    );
 }
 
 #[test]
@@ -94,7 +112,10 @@ fn faulty_extensions_are_reported_with_their_path() {
         "{type: object, properties: {a: {type: array, items: {type: string}, x-kubernetes-list-type: bag}}}",
     );
     assert_eq!(
-        Importer::new().custom_resource(&shop).unwrap_err().to_string(),
+        Importer::new()
+            .custom_resource(&shop)
+            .unwrap_err()
+            .to_string(),
         "definition `com.example.shops.v1.Shop`: .properties.a.x-kubernetes-list-type: unknown list type `bag`: \
          atomic, set and map are accepted"
     );

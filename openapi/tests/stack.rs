@@ -14,21 +14,34 @@ fn definitions_are_imported_on_a_small_stack() {
             let import = |schema: &Value| {
                 let definitions = [(Str::from("t"), schema.clone())];
                 let importer = Importer::new().unions(ListUnions::Respecting);
-                importer.definitions(definitions.iter().map(|(name, schema)| (name, schema))).ok()
+                importer
+                    .definitions(definitions.iter().map(|(name, schema)| (name, schema)))
+                    .ok()
             };
             form.deepest(import);
             assert!(import(&form.schema(10_000)).is_none());
-            let document = map([("definitions", map([("t", form.schema(80))])), ("swagger", "2.0".into())]);
+            let document = map([
+                ("definitions", map([("t", form.schema(80))])),
+                ("swagger", "2.0".into()),
+            ]);
             assert!(Importer::new().document(&document).is_ok());
             assert!(
-                Types::load_all(std::slice::from_ref(&document), &Importer::new().keep_good(true)).is_ok()
+                Types::load_all(
+                    std::slice::from_ref(&document),
+                    &Importer::new().keep_good(true)
+                )
+                .is_ok()
             );
             assert!(!sources(&[document]).is_empty());
             for levels in [MAX_DEPTH - 1, MAX_DEPTH, 10_000] {
                 let definitions = map([("t", form.schema(levels))]);
                 let document = map([("definitions", definitions), ("swagger", "2.0".into())]);
-                for import in [Importer::new(), Importer::new().keep_good(true).preserve_unknown_fields(true)]
-                {
+                for import in [
+                    Importer::new(),
+                    Importer::new()
+                        .keep_good(true)
+                        .preserve_unknown_fields(true),
+                ] {
                     import.document(&document).ok();
                     Types::load_all(std::slice::from_ref(&document), &import).ok();
                 }
@@ -45,10 +58,15 @@ fn custom_resources_are_imported_on_a_small_stack() {
         on_small_stack("crd", move || {
             let crd = |levels: usize| custom_resource_definition(form.schema(levels));
             for levels in [100, 124, 127, 128, MAX_DEPTH - 1, MAX_DEPTH, 10_000] {
-                let Ok(resource) = CustomResource::from_value(&crd(levels)) else { continue };
+                let Ok(resource) = CustomResource::from_value(&crd(levels)) else {
+                    continue;
+                };
                 Types::from_custom_resource(&resource).ok();
                 for unions in [ListUnions::Respecting, ListUnions::Deducing] {
-                    Importer::new().unions(unions).custom_resource(&resource).ok();
+                    Importer::new()
+                        .unions(unions)
+                        .custom_resource(&resource)
+                        .ok();
                 }
             }
             let resource = CustomResource::from_value(&crd(100)).unwrap();

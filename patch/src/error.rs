@@ -75,13 +75,17 @@ pub enum Fault {
         found: Kind,
     },
     /// A patch sets a field that its `$retainKeys` does not list.
-    #[error("field `{field}` is set but not in $retainKeys: expected every field of the patch in it")]
+    #[error(
+        "field `{field}` is set but not in $retainKeys: expected every field of the patch in it"
+    )]
     NotRetained {
         /// The field.
         field: String,
     },
     /// `$deleteFromPrimitiveList` has no field, or is not a list of scalars.
-    #[error("invalid `{directive}`: expected `$deleteFromPrimitiveList/FIELD` with a list of scalars")]
+    #[error(
+        "invalid `{directive}`: expected `$deleteFromPrimitiveList/FIELD` with a list of scalars"
+    )]
     DeleteFromPrimitiveList {
         /// The name in the patch.
         directive: String,
@@ -138,7 +142,9 @@ pub enum Fault {
         found: Kind,
     },
     /// A list of maps is merged, but the schema has no merge key for it.
-    #[error("cannot merge lists without merge key: expected `x-kubernetes-patch-merge-key` in the schema")]
+    #[error(
+        "cannot merge lists without merge key: expected `x-kubernetes-patch-merge-key` in the schema"
+    )]
     NoDeclaredKey,
     /// A field is merged, but the schema does not have it.
     #[error("unable to find api field \"{field}\"")]
@@ -257,6 +263,7 @@ impl Error {
     /// `k8s.io/apiserver`.
     pub fn response(&self) -> Response {
         const REJECTED: &str = "the server rejected our request due to an error in our request";
+        // An API server names neither path nor field for some faults, so their messages are constant.
         let (code, message) = match self.fault.as_ref() {
             Fault::NotAnObject { .. } => (400, "invalid JSON document".to_owned()),
             Fault::RetainKeys { .. } | Fault::NotRetained { .. } => {
@@ -265,9 +272,14 @@ impl Error {
             Fault::DeleteFromPrimitiveList { .. } => {
                 (400, "invalid patch format of primitive list".to_owned())
             }
-            Fault::SetElementOrder { .. } => (400, "invalid patch format of setElementOrder list".to_owned()),
+            Fault::SetElementOrder { .. } => (
+                400,
+                "invalid patch format of setElementOrder list".to_owned(),
+            ),
             Fault::MergePatch { .. } => (400, "Invalid JSON Patch".to_owned()),
-            Fault::TooManyOperations { .. } => (413, format!("Request entity too large: {}", self.fault)),
+            Fault::TooManyOperations { .. } => {
+                (413, format!("Request entity too large: {}", self.fault))
+            }
             Fault::MergedAgain { .. } => (413, self.to_string()),
             Fault::MediaType { .. } => (415, self.fault.to_string()),
             Fault::ListOfLists | Fault::Operation { .. } => (422, REJECTED.to_owned()),
@@ -275,6 +287,7 @@ impl Error {
             Fault::Schema { .. } | Fault::NoDeclaredKey => (500, self.to_string()),
             _ => (400, self.to_string()),
         };
+
         let reason = match code {
             409 => "Conflict",
             413 => "RequestEntityTooLarge",
@@ -283,7 +296,12 @@ impl Error {
             500 => "InternalError",
             _ => "BadRequest",
         };
-        Response { code, reason, message }
+
+        Response {
+            code,
+            reason,
+            message,
+        }
     }
 
     /// Whether an API server has no code and no reason for this fault of a strategic merge patch, so that it answers with 500,
@@ -327,7 +345,10 @@ impl Error {
 
 impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
-        Error { fault: Box::new(fault), trail: Vec::new() }
+        Error {
+            fault: Box::new(fault),
+            trail: Vec::new(),
+        }
     }
 }
 
@@ -363,11 +384,19 @@ impl<T, E: Into<Error>> Under<T> for Result<T, E> {
     }
 
     fn under_key(self, name: &str, value: &Value) -> Result<T, Error> {
-        self.map_err(|error| error.into().under(PathElement::key([(name, value.clone())])))
+        self.map_err(|error| {
+            error
+                .into()
+                .under(PathElement::key([(name, value.clone())]))
+        })
     }
 }
 
 /// One level deeper; fails at the limit.
 pub(crate) fn deeper(depth: usize) -> Result<usize, Error> {
-    if depth >= MAX_DEPTH { Err(Fault::TooDeep.into()) } else { Ok(depth + 1) }
+    if depth >= MAX_DEPTH {
+        Err(Fault::TooDeep.into())
+    } else {
+        Ok(depth + 1)
+    }
 }

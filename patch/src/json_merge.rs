@@ -51,7 +51,10 @@ pub fn apply(original: &Value, patch: &Value) -> Result<Value, Error> {
 #[doc(hidden)]
 pub fn apply_to_object(original: &Value, patch: &Value) -> Result<Value, Error> {
     if patch.as_map().is_none() {
-        return Err(Fault::MergePatch { found: patch.kind() }.into());
+        return Err(Fault::MergePatch {
+            found: patch.kind(),
+        }
+        .into());
     }
     apply(original, patch)
 }
@@ -60,6 +63,7 @@ fn merge(original: &Map, patch: &Map, depth: usize) -> Result<Map, Error> {
     let depth = deeper(depth)?;
     let mut edits = Vec::new();
     for (name, value) in patch {
+        // As in RFC 7396, null removes a field and a map merges into a map; everything else replaces.
         let old = original.get(name).filter(|old| !old.is_null());
         let new = match (old, value) {
             (_, Value::Null) => {
@@ -73,11 +77,18 @@ fn merge(original: &Map, patch: &Map, depth: usize) -> Result<Map, Error> {
             _ => pruned(value, depth),
         }
         .under_field(name)?;
+
+        // An equal value is not an edit, so that the object stays shared.
         if !original.get(name).is_some_and(|old| old.strict_eq(&new)) {
             edits.push((name.clone(), Some(new)));
         }
     }
-    Ok(if edits.is_empty() { original.clone() } else { original.with_edits(edits) })
+
+    Ok(if edits.is_empty() {
+        original.clone()
+    } else {
+        original.with_edits(edits)
+    })
 }
 
 /// The same value, after a check that it does not nest too deeply.
@@ -86,20 +97,25 @@ fn bounded(value: &Value, depth: usize) -> Result<Value, Error> {
         match value {
             Value::Map(map) => {
                 let depth = deeper(depth)?;
-                map.iter().try_for_each(|(name, value)| check(value, depth).under_field(name))
+                map.iter()
+                    .try_for_each(|(name, value)| check(value, depth).under_field(name))
             }
             Value::List(list) => {
                 let depth = deeper(depth)?;
-                list.iter().enumerate().try_for_each(|(at, item)| check(item, depth).under_index(at))
+                list.iter()
+                    .enumerate()
+                    .try_for_each(|(at, item)| check(item, depth).under_index(at))
             }
             _ => Ok(()),
         }
     }
+
     check(value, depth).map(|()| value.clone())
 }
 
 /// A value without the nulls of its maps. A value without nulls is shared.
 fn pruned(value: &Value, depth: usize) -> Result<Value, Error> {
+    // In a new value, nulls of maps have nothing to remove. Nulls that are items of a list stay.
     match value {
         Value::Map(map) => {
             let depth = deeper(depth)?;
@@ -112,7 +128,12 @@ fn pruned(value: &Value, depth: usize) -> Result<Value, Error> {
                     edits.push((name.clone(), Some(new)));
                 }
             }
-            Ok(if edits.is_empty() { value.clone() } else { Value::Map(map.with_edits(edits)) })
+
+            Ok(if edits.is_empty() {
+                value.clone()
+            } else {
+                Value::Map(map.with_edits(edits))
+            })
         }
         Value::List(list) => {
             let depth = deeper(depth)?;
@@ -123,7 +144,12 @@ fn pruned(value: &Value, depth: usize) -> Result<Value, Error> {
                 same = same && new.ptr_eq(item);
                 items.push(new);
             }
-            Ok(if same { value.clone() } else { Value::from(items) })
+
+            Ok(if same {
+                value.clone()
+            } else {
+                Value::from(items)
+            })
         }
         _ => Ok(value.clone()),
     }
@@ -134,7 +160,11 @@ fn object<'v>(what: &'static str, value: &'v Value) -> Result<&'v Map, Error> {
     match value {
         Value::Map(map) => Ok(map),
         Value::Null => Ok(&EMPTY),
-        other => Err(Fault::NotAnObject { what, found: other.kind() }.into()),
+        other => Err(Fault::NotAnObject {
+            what,
+            found: other.kind(),
+        }
+        .into()),
     }
 }
 
@@ -156,7 +186,12 @@ fn object<'v>(what: &'static str, value: &'v Value) -> Result<&'v Map, Error> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn create(original: &Value, modified: &Value) -> Result<Value, Error> {
-    diff(object("original", original)?, object("modified", modified)?, 0).map(Value::Map)
+    diff(
+        object("original", original)?,
+        object("modified", modified)?,
+        0,
+    )
+    .map(Value::Map)
 }
 
 fn diff(original: &Map, modified: &Map, depth: usize) -> Result<Map, Error> {
@@ -175,6 +210,7 @@ fn diff(original: &Map, modified: &Map, depth: usize) -> Result<Map, Error> {
             (_, Some(new)) => patch.push((name.clone(), bounded(new, depth).under_field(name)?)),
         }
     }
+
     Ok(Map::from_iter(patch))
 }
 
@@ -198,11 +234,17 @@ fn diff(original: &Map, modified: &Map, depth: usize) -> Result<Map, Error> {
 /// assert_eq!(patch.to_json(), r#"{"a":2,"b":null}"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn create_three_way(original: &Value, modified: &Value, current: &Value) -> Result<Value, Error> {
+pub fn create_three_way(
+    original: &Value,
+    modified: &Value,
+    current: &Value,
+) -> Result<Value, Error> {
     let original = object("original", original)?;
     let (modified, current) = (object("modified", modified)?, object("current", current)?);
+    // The changes lead to the modified object; deletions are only those of fields that the original had.
     let changes = part(&diff(current, modified, 0)?, false);
     let deletions = part(&diff(original, modified, 0)?, true);
+    // A field that one side changes and the other deletes cannot be merged.
     if conflict(&changes, &deletions) {
         let (patch, changes) = (Value::Map(changes), Value::Map(deletions));
         return Err(Fault::Conflict { patch, changes }.into());
@@ -227,14 +269,17 @@ fn part(patch: &Map, nulls: bool) -> Map {
             _ => {}
         }
     }
+
     Map::from_iter(out)
 }
 
 /// Whether both patches have a field that is not a map in both.
 fn conflict(changes: &Map, deletions: &Map) -> bool {
-    changes.join(deletions).any(|(_, change, deletion)| match (change, deletion) {
-        (Some(Value::Map(change)), Some(Value::Map(deletion))) => conflict(change, deletion),
-        (Some(change), Some(deletion)) => change.kind() != Kind::Null || !deletion.is_null(),
-        _ => false,
-    })
+    changes
+        .join(deletions)
+        .any(|(_, change, deletion)| match (change, deletion) {
+            (Some(Value::Map(change)), Some(Value::Map(deletion))) => conflict(change, deletion),
+            (Some(change), Some(deletion)) => change.kind() != Kind::Null || !deletion.is_null(),
+            _ => false,
+        })
 }

@@ -27,8 +27,12 @@ pub enum PatchType {
 impl PatchType {
     /// The types that built-in resources accept.
     #[doc(hidden)]
-    pub const BUILT_IN: [PatchType; 4] =
-        [PatchType::Json, PatchType::Merge, PatchType::Strategic, PatchType::Apply];
+    pub const BUILT_IN: [PatchType; 4] = [
+        PatchType::Json,
+        PatchType::Merge,
+        PatchType::Strategic,
+        PatchType::Apply,
+    ];
 
     /// The types that custom resources accept.
     #[doc(hidden)]
@@ -58,8 +62,15 @@ impl PatchType {
     /// Behaviour: `PatchResource` in `endpoints/handlers/patch.go` of `k8s.io/apiserver`.
     pub fn from_content_type(content_type: &str, accepted: &[PatchType]) -> Result<Self, Error> {
         let bare = content_type.split(';').next().unwrap_or_default();
-        accepted.iter().copied().find(|patch| patch.content_type() == bare).ok_or_else(|| {
-            Fault::MediaType { accepted: accepted.iter().map(|patch| patch.content_type()).collect() }.into()
-        })
+        accepted
+            .iter()
+            .copied()
+            .find(|patch| patch.content_type() == bare)
+            .ok_or_else(|| {
+                Fault::MediaType {
+                    accepted: accepted.iter().map(|patch| patch.content_type()).collect(),
+                }
+                .into()
+            })
     }
 }

@@ -19,11 +19,20 @@ fn the_bundled_document_can_be_read() {
 
 #[test]
 fn ports_of_services_are_merged_and_the_strategy_of_a_deployment_is_retained() {
-    let live =
-        yaml("{apiVersion: v1, kind: Service, spec: {ports: [{port: 80, name: a}, {port: 81, name: b}]}}");
+    let live = yaml(
+        "{apiVersion: v1, kind: Service, spec: {ports: [{port: 80, name: a}, {port: 81, name: b}]}}",
+    );
     let schema = builtin::types().for_object(&live).unwrap();
-    let new = strategic::apply(&live, &yaml("spec: {ports: [{port: 81, $patch: delete}]}"), schema).unwrap();
-    assert_eq!(new.get("spec").unwrap().to_json(), r#"{"ports":[{"name":"a","port":80}]}"#);
+    let new = strategic::apply(
+        &live,
+        &yaml("spec: {ports: [{port: 81, $patch: delete}]}"),
+        schema,
+    )
+    .unwrap();
+    assert_eq!(
+        new.get("spec").unwrap().to_json(),
+        r#"{"ports":[{"name":"a","port":80}]}"#
+    );
 
     let schema = builtin::types().for_kind("apps/v1", "Deployment").unwrap();
     let live = yaml("{spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}}}");

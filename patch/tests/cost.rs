@@ -15,8 +15,14 @@ fn list(length: i64) -> Value {
 /// Applies `count` operations to two lists of `2 * count` items in turn.
 fn operations_on_two_lists(count: usize, operation: impl Fn(&str) -> String) -> u64 {
     let length = 2 * count as i64;
-    let live = Value::Map([("a", list(length)), ("b", list(length))].into_iter().collect());
-    let operations: Vec<String> = (0..count).map(|i| operation(if i % 2 == 0 { "a" } else { "b" })).collect();
+    let live = Value::Map(
+        [("a", list(length)), ("b", list(length))]
+            .into_iter()
+            .collect(),
+    );
+    let operations: Vec<String> = (0..count)
+        .map(|i| operation(if i % 2 == 0 { "a" } else { "b" }))
+        .collect();
     let patch = Value::from_json(&format!("[{}]", operations.join(","))).unwrap();
     allocated(|| {
         json_patch::apply(&live, &patch).unwrap();
@@ -30,16 +36,22 @@ fn json_patch_operations_at_the_start_of_large_lists_cost_no_copy_of_the_list() 
     let rotate = |list: &str| format!(r#"{{"op":"move","from":"/{list}/0","path":"/{list}/-"}}"#);
     let operations: [&dyn Fn(&str) -> String; 3] = [&insert, &remove, &rotate];
     for operation in operations {
-        let (small, large) =
-            (operations_on_two_lists(1000, operation), operations_on_two_lists(8000, operation));
-        assert!(large < 12 * small, "8 times the operations and items: {small} bytes, then {large}");
+        let (small, large) = (
+            operations_on_two_lists(1000, operation),
+            operations_on_two_lists(8000, operation),
+        );
+        assert!(
+            large < 12 * small,
+            "8 times the operations and items: {small} bytes, then {large}"
+        );
     }
 }
 
 /// A patch whose items all have one key, each with a new item for the inner list.
 fn same_key(count: usize) -> Value {
-    let items: Vec<String> =
-        (0..count).map(|i| format!(r#"{{"name":"x","list":[{{"name":"{i}"}}]}}"#)).collect();
+    let items: Vec<String> = (0..count)
+        .map(|i| format!(r#"{{"name":"x","list":[{{"name":"{i}"}}]}}"#))
+        .collect();
     Value::from_json(&format!(r#"{{"list":[{}]}}"#, items.join(","))).unwrap()
 }
 
@@ -62,7 +74,10 @@ fn strategic_patch_that_merges_one_item_too_often_is_refused() {
         allocated(|| error = strategic::apply(&live, &patch, schema).err())
     });
     let error = error.unwrap();
-    assert!(matches!(error.fault(), Fault::MergedAgain { .. }), "{error}");
+    assert!(
+        matches!(error.fault(), Fault::MergedAgain { .. }),
+        "{error}"
+    );
     assert_eq!(error.path().to_string(), r#".list[name="x"].list"#);
     assert_eq!(error.response().code, 413);
     // A refused patch stops at the limit. The other costs are proportional to the patch.
@@ -74,10 +89,19 @@ fn repeated_items_that_change_nothing_count_too() {
     let types = types();
     let schema = types.named("item").unwrap();
     let inner: Vec<String> = (0..4000).map(|i| format!(r#"{{"name":"{i}"}}"#)).collect();
-    let live = format!(r#"{{"list":[{{"name":"x","list":[{}]}}]}}"#, inner.join(","));
+    let live = format!(
+        r#"{{"list":[{{"name":"x","list":[{}]}}]}}"#,
+        inner.join(",")
+    );
     let item = r#"{"name":"x","list":[{"name":"7"}]}"#;
     let patch = format!(r#"{{"list":[{}]}}"#, vec![item; 1000].join(","));
-    let (live, patch) = (Value::from_json(&live).unwrap(), Value::from_json(&patch).unwrap());
+    let (live, patch) = (
+        Value::from_json(&live).unwrap(),
+        Value::from_json(&patch).unwrap(),
+    );
     let error = strategic::apply(&live, &patch, schema).unwrap_err();
-    assert!(matches!(error.fault(), Fault::MergedAgain { .. }), "{error}");
+    assert!(
+        matches!(error.fault(), Fault::MergedAgain { .. }),
+        "{error}"
+    );
 }

@@ -18,7 +18,9 @@ fn types() -> PatchTypes {
 
 /// Distinct values in any order.
 fn set(values: std::ops::Range<i64>) -> impl Strategy<Value = Value> {
-    prop::sample::subsequence(values.collect::<Vec<i64>>(), 0..6).prop_shuffle().prop_map(Value::from)
+    prop::sample::subsequence(values.collect::<Vec<i64>>(), 0..6)
+        .prop_shuffle()
+        .prop_map(Value::from)
 }
 
 /// Objects of the type that has a field for each strategy.
@@ -42,12 +44,20 @@ fn item() -> impl Strategy<Value = Value> {
                 .collect();
             items
         });
-        let list = list.prop_flat_map(|items| Just(items).prop_shuffle()).prop_map(Value::from);
+        let list = list
+            .prop_flat_map(|items| Just(items).prop_shuffle())
+            .prop_map(Value::from);
         let field = prop_oneof![
-            (prop::sample::select(vec!["simple", "replaced", "union", "item"]), inner),
+            (
+                prop::sample::select(vec!["simple", "replaced", "union", "item"]),
+                inner
+            ),
             (prop::sample::select(vec!["list", "unions", "plain"]), list),
             (prop::sample::select(vec!["ints", "plainInts"]), set(0..8)),
-            (prop::sample::select(vec!["value", "a"]), (0..3_i64).prop_map(Value::from)),
+            (
+                prop::sample::select(vec!["value", "a"]),
+                (0..3_i64).prop_map(Value::from)
+            ),
         ];
         prop::collection::vec(field, 0..5).prop_map(|fields| Value::Map(Map::from_iter(fields)))
     })
@@ -69,21 +79,30 @@ fn only_sorts(a: &Value, b: &Value) -> bool {
     let (mut old, mut new) = (Vec::new(), Vec::new());
     sets(a, &mut old);
     sets(b, &mut new);
-    old.into_iter().filter(|set| !set.is_sorted()).any(|mut set| {
-        set.sort();
-        new.contains(&set)
-    })
+    old.into_iter()
+        .filter(|set| !set.is_sorted())
+        .any(|mut set| {
+            set.sort();
+            new.contains(&set)
+        })
 }
 
 #[test]
 fn sorting_a_set_is_not_a_change() {
     let types = types();
     let schema = types.named("item").unwrap();
-    let patch = |a: &str, b: &str| strategic::create_two_way(&yaml(a), &yaml(b), schema).unwrap().to_json();
+    let patch = |a: &str, b: &str| {
+        strategic::create_two_way(&yaml(a), &yaml(b), schema)
+            .unwrap()
+            .to_json()
+    };
     assert!(only_sorts(&yaml("ints: [7, 2]"), &yaml("ints: [2, 7]")));
     assert_eq!(patch("ints: [7, 2]", "ints: [2, 7]"), "{}");
     assert!(!only_sorts(&yaml("ints: [2, 7]"), &yaml("ints: [7, 2]")));
-    assert_eq!(patch("ints: [2, 7]", "ints: [7, 2]"), r#"{"$setElementOrder/ints":[7,2]}"#);
+    assert_eq!(
+        patch("ints: [2, 7]", "ints: [7, 2]"),
+        r#"{"$setElementOrder/ints":[7,2]}"#
+    );
 }
 
 fn json() -> impl Strategy<Value = Value> {
@@ -99,7 +118,8 @@ fn json() -> impl Strategy<Value = Value> {
                 .prop_map(|map| Value::Map(Map::from_iter(map))),
         ]
     });
-    prop::collection::btree_map("[a-c]", inner, 0..4).prop_map(|map| Value::Map(Map::from_iter(map)))
+    prop::collection::btree_map("[a-c]", inner, 0..4)
+        .prop_map(|map| Value::Map(Map::from_iter(map)))
 }
 
 /// The fields of both maps; those of the second one have other names.

@@ -113,7 +113,9 @@ fn check(name: &str, live: &str, wanted: &str, patch: &str) {
     let (live, wanted, patch) = (yaml(live), yaml(wanted), yaml(patch));
     let mut checked = 0;
     for types in sources() {
-        let Some(schema) = types.named(name) else { continue };
+        let Some(schema) = types.named(name) else {
+            continue;
+        };
         checked += 1;
         let made = strategic::create_two_way(&live, &wanted, schema).unwrap();
         assert!(made.strict_eq(&patch), "{name}: {made}, expected {patch}");
@@ -161,8 +163,14 @@ fn a_union_with_discriminator() {
     let schema = types.named("t").unwrap();
     assert_eq!(strategic::apply(&live, &patch, schema).unwrap(), wanted);
     let made = strategic::create_two_way(&live, &wanted, schema).unwrap();
-    let retained = made.get("unionName").and_then(|union| union.get("$retainKeys")).unwrap();
-    assert_eq!(retained, &Value::from(vec!["barField", "discriminatorName"]));
+    let retained = made
+        .get("unionName")
+        .and_then(|union| union.get("$retainKeys"))
+        .unwrap();
+    assert_eq!(
+        retained,
+        &Value::from(vec!["barField", "discriminatorName"])
+    );
     assert_eq!(strategic::apply(&live, &made, schema).unwrap(), wanted);
 }
 
@@ -244,6 +252,9 @@ fn unions_of_other_groups() {
             "{host: h, tcp: {port: 1}}",
         ),
     ] {
-        assert_eq!(strategic::apply(&yaml(live), &yaml(patch), free).unwrap(), yaml(result));
+        assert_eq!(
+            strategic::apply(&yaml(live), &yaml(patch), free).unwrap(),
+            yaml(result)
+        );
     }
 }

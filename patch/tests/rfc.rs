@@ -23,7 +23,11 @@ fn merge_patches_of_rfc_7386_appendix_a() {
         (r#"{"a":"b","b":"c"}"#, r#"{"a":null}"#, r#"{"b":"c"}"#),
         (r#"{"a":["b"]}"#, r#"{"a":"c"}"#, r#"{"a":"c"}"#),
         (r#"{"a":"c"}"#, r#"{"a":["b"]}"#, r#"{"a":["b"]}"#),
-        (r#"{"a":{"b":"c"}}"#, r#"{"a":{"b":"d","c":null}}"#, r#"{"a":{"b":"d"}}"#),
+        (
+            r#"{"a":{"b":"c"}}"#,
+            r#"{"a":{"b":"d","c":null}}"#,
+            r#"{"a":{"b":"d"}}"#,
+        ),
         (r#"{"a":[{"b":"c"}]}"#, r#"{"a":[1]}"#, r#"{"a":[1]}"#),
         (r#"["a","b"]"#, r#"["c","d"]"#, r#"["c","d"]"#),
         (r#"{"a":"b"}"#, r#"["c"]"#, r#"["c"]"#),
@@ -31,10 +35,16 @@ fn merge_patches_of_rfc_7386_appendix_a() {
         (r#"{"a":"foo"}"#, r#""bar""#, r#""bar""#),
         (r#"{"e":null}"#, r#"{"a":1}"#, r#"{"a":1,"e":null}"#),
         (r#"[1,2]"#, r#"{"a":"b","c":null}"#, r#"{"a":"b"}"#),
-        (r#"{}"#, r#"{"a":{"bb":{"ccc":null}}}"#, r#"{"a":{"bb":{}}}"#),
+        (
+            r#"{}"#,
+            r#"{"a":{"bb":{"ccc":null}}}"#,
+            r#"{"a":{"bb":{}}}"#,
+        ),
     ] {
         assert_eq!(
-            json_merge::apply(&json(original), &json(patch)).unwrap().to_json(),
+            json_merge::apply(&json(original), &json(patch))
+                .unwrap()
+                .to_json(),
             result,
             "{original} + {patch}"
         );
@@ -74,7 +84,12 @@ fn patches_of_rfc_6902_appendix_a() {
             r#"[{"op":"add","path":"/foo/1","value":"qux"}]"#,
             r#"{"foo":["bar","qux","baz"]}"#,
         ),
-        ("A.3", r#"{"baz":"qux","foo":"bar"}"#, r#"[{"op":"remove","path":"/baz"}]"#, r#"{"foo":"bar"}"#),
+        (
+            "A.3",
+            r#"{"baz":"qux","foo":"bar"}"#,
+            r#"[{"op":"remove","path":"/baz"}]"#,
+            r#"{"foo":"bar"}"#,
+        ),
         (
             "A.4",
             r#"{"foo":["bar","qux","baz"]}"#,
@@ -117,7 +132,12 @@ fn patches_of_rfc_6902_appendix_a() {
             r#"[{"op":"add","path":"/baz","value":"qux","xyz":123}]"#,
             r#"{"baz":"qux","foo":"bar"}"#,
         ),
-        ("A.14", r#"{"/":9,"~1":10}"#, r#"[{"op":"test","path":"/~01","value":10}]"#, r#"{"/":9,"~1":10}"#),
+        (
+            "A.14",
+            r#"{"/":9,"~1":10}"#,
+            r#"[{"op":"test","path":"/~01","value":10}]"#,
+            r#"{"/":9,"~1":10}"#,
+        ),
         (
             "A.16",
             r#"{"foo":["bar"]}"#,
@@ -125,12 +145,30 @@ fn patches_of_rfc_6902_appendix_a() {
             r#"{"foo":["bar",["abc","def"]]}"#,
         ),
     ] {
-        assert_eq!(json_patch::apply(&json(original), &json(patch)).unwrap().to_json(), result, "{name}");
+        assert_eq!(
+            json_patch::apply(&json(original), &json(patch))
+                .unwrap()
+                .to_json(),
+            result,
+            "{name}"
+        );
     }
     for (name, original, patch) in [
-        ("A.9", r#"{"baz":"qux"}"#, r#"[{"op":"test","path":"/baz","value":"bar"}]"#),
-        ("A.12", r#"{"foo":"bar"}"#, r#"[{"op":"add","path":"/baz/bat","value":"qux"}]"#),
-        ("A.15", r#"{"/":9,"~1":10}"#, r#"[{"op":"test","path":"/~01","value":"10"}]"#),
+        (
+            "A.9",
+            r#"{"baz":"qux"}"#,
+            r#"[{"op":"test","path":"/baz","value":"bar"}]"#,
+        ),
+        (
+            "A.12",
+            r#"{"foo":"bar"}"#,
+            r#"[{"op":"add","path":"/baz/bat","value":"qux"}]"#,
+        ),
+        (
+            "A.15",
+            r#"{"/":9,"~1":10}"#,
+            r#"[{"op":"test","path":"/~01","value":"10"}]"#,
+        ),
     ] {
         let error = json_patch::apply(&json(original), &json(patch)).unwrap_err();
         assert_eq!(error.response().code, 422, "{name}: {error}");
@@ -142,22 +180,43 @@ fn limits_and_bad_patches() {
     let operation = json(r#"{"op":"add","path":"/a","value":1}"#);
     let many = |count: usize| Value::from(vec![operation.clone(); count]);
     assert!(json_patch::apply(&json("{}"), &many(10_000)).is_ok());
-    let response = json_patch::apply(&json("{}"), &many(10_001)).unwrap_err().response();
-    assert_eq!((response.code, response.reason), (413, "RequestEntityTooLarge"));
+    let response = json_patch::apply(&json("{}"), &many(10_001))
+        .unwrap_err()
+        .response();
+    assert_eq!(
+        (response.code, response.reason),
+        (413, "RequestEntityTooLarge")
+    );
     assert_eq!(
         response.message,
         "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001",
     );
     for (patch, code, text) in [
-        ("{}", 400, "invalid JSON patch: expected a list of operations, each a map, got map"),
-        ("[1]", 400, "invalid JSON patch: expected a list of operations, each a map, got integer"),
+        (
+            "{}",
+            400,
+            "invalid JSON patch: expected a list of operations, each a map, got map",
+        ),
+        (
+            "[1]",
+            400,
+            "invalid JSON patch: expected a list of operations, each a map, got integer",
+        ),
         (
             "[{}]",
             422,
             "operation 0: unexpected kind `unknown`: expected add, remove, replace, move, copy or test",
         ),
-        (r#"[{"op":"add"}]"#, 422, "operation 0: missing `path`: expected a JSON pointer"),
-        (r#"[{"op":"add","path":1}]"#, 422, "operation 0: `path` is a integer: expected a JSON pointer"),
+        (
+            r#"[{"op":"add"}]"#,
+            422,
+            "operation 0: missing `path`: expected a JSON pointer",
+        ),
+        (
+            r#"[{"op":"add","path":1}]"#,
+            422,
+            "operation 0: `path` is a integer: expected a JSON pointer",
+        ),
         (
             r#"[{"op":"add","path":"a"}]"#,
             422,
@@ -185,7 +244,10 @@ fn limits_and_bad_patches() {
         ),
     ] {
         let error = json_patch::apply(&json(r#"{"l":[1],"m":{}}"#), &json(patch)).unwrap_err();
-        assert_eq!((error.to_string().as_str(), error.response().code), (text, code));
+        assert_eq!(
+            (error.to_string().as_str(), error.response().code),
+            (text, code)
+        );
     }
 }
 
@@ -193,9 +255,11 @@ fn limits_and_bad_patches() {
 #[test]
 fn copies_are_bounded() {
     let copy = json(r#"{"op":"copy","from":"/a","path":"/a/b"}"#);
-    let error = json_patch::apply(&json(r#"{"a":{"x":1}}"#), &Value::from(vec![copy; 1000])).unwrap_err();
+    let error =
+        json_patch::apply(&json(r#"{"a":{"x":1}}"#), &Value::from(vec![copy; 1000])).unwrap_err();
     assert!(error.to_string().contains("nesting is deeper"), "{error}");
     let copy = json(r#"{"op":"copy","from":"/a","path":"/a/-"}"#);
-    let error = json_patch::apply(&json(r#"{"a":[1]}"#), &Value::from(vec![copy; 100])).unwrap_err();
+    let error =
+        json_patch::apply(&json(r#"{"a":[1]}"#), &Value::from(vec![copy; 100])).unwrap_err();
     assert!(error.to_string().contains("accumulated size"), "{error}");
 }

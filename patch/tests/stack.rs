@@ -25,7 +25,11 @@ fn object(lists: bool, leaf: i64, levels: usize) -> Value {
     let mut value = map(vec![("name", "a".into()), ("leaf", leaf.into())]);
     let mut depth = 1;
     loop {
-        let below = if lists { ("list", Value::from(vec![value.clone()])) } else { ("map", value.clone()) };
+        let below = if lists {
+            ("list", Value::from(vec![value.clone()]))
+        } else {
+            ("map", value.clone())
+        };
         depth += if lists { 2 } else { 1 };
         if depth > levels {
             return value;
@@ -40,7 +44,11 @@ fn check(name: &str, f: fn(&Value, &Value, PatchSchema<'_>)) {
         for typed in [false, true] {
             on_small_stack(name, move || {
                 let types = PatchTypes::from_openapi(&Value::from_yaml(TYPES).unwrap()).unwrap();
-                let schema = if typed { types.named("item").unwrap() } else { PatchSchema::free() };
+                let schema = if typed {
+                    types.named("item").unwrap()
+                } else {
+                    PatchSchema::free()
+                };
                 for levels in [MAX_DEPTH, MAX_DEPTH + 3, 10_000] {
                     f(&object(lists, 1, levels), &object(lists, 2, levels), schema);
                 }
@@ -57,7 +65,10 @@ fn json_merge_patches_run_on_a_small_stack() {
             assert_eq!(json_merge::apply_to_object(a, &patch).unwrap(), *b);
         }
         let deep = a.get("map").is_some() && Value::from_json(&a.to_json()).is_err();
-        assert_eq!(json_merge::apply(a, b).is_err(), deep || Value::from_json(&b.to_json()).is_err());
+        assert_eq!(
+            json_merge::apply(a, b).is_err(),
+            deep || Value::from_json(&b.to_json()).is_err()
+        );
         json_merge::apply(&Value::Null, b).ok();
         json_merge::create_three_way(a, b, a).ok();
         json_merge::create_three_way(a, b, b).ok();
@@ -71,10 +82,17 @@ fn json_patches_run_on_a_small_stack() {
     check("json_patch", |a, b, _| {
         match json_patch::create(a, b) {
             Ok(patch) => assert_eq!(json_patch::apply(a, &patch).unwrap(), *b),
-            Err(error) => assert!(error.to_string().contains("deeper than 256 levels"), "{error}"),
+            Err(error) => assert!(
+                error.to_string().contains("deeper than 256 levels"),
+                "{error}"
+            ),
         }
         let operation = |op: &str, value: &Value| {
-            let entries = [("op", op.into()), ("path", "/new".into()), ("value", value.clone())];
+            let entries = [
+                ("op", op.into()),
+                ("path", "/new".into()),
+                ("value", value.clone()),
+            ];
             Value::from(vec![Value::Map(entries.into_iter().collect::<Map>())])
         };
         json_patch::apply(a, &operation("add", b)).ok();
@@ -115,13 +133,17 @@ fn types_are_read_on_a_small_stack() {
         on_small_stack("types", move || {
             for levels in [80, MAX_DEPTH, 10_000] {
                 let document = map([("definitions", map([("t", form.schema(levels))]))]);
-                let Ok(types) = PatchTypes::from_openapi(&document) else { continue };
+                let Ok(types) = PatchTypes::from_openapi(&document) else {
+                    continue;
+                };
                 assert!(!format!("{types:?}").is_empty());
                 assert!(types.for_object(&form.object(levels)).is_none());
                 let schema = types.named("t").unwrap();
                 let [small, deep] = [form.object(levels / 2), form.object(levels)];
                 let objects = [map([("a", small)]), map([("a", deep)])];
-                let Ok(patch) = strategic::create_two_way(&objects[0], &objects[1], schema) else { continue };
+                let Ok(patch) = strategic::create_two_way(&objects[0], &objects[1], schema) else {
+                    continue;
+                };
                 strategic::apply(&objects[0], &patch, schema).ok();
             }
             let document = map([("definitions", map([("t", form.schema(80))]))]);

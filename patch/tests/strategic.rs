@@ -16,19 +16,47 @@ use fieldmanager_value::Value;
 #[test]
 fn patch_directives_replace_and_delete() {
     for (original, patch, result) in [
-        ("simple: {a: 1, b: 2}", "simple: {$patch: replace, b: 3}", "simple: {b: 3}"),
-        ("simple: {a: 1, b: 2}", "simple: {$patch: delete}", "simple: {}"),
+        (
+            "simple: {a: 1, b: 2}",
+            "simple: {$patch: replace, b: 3}",
+            "simple: {b: 3}",
+        ),
+        (
+            "simple: {a: 1, b: 2}",
+            "simple: {$patch: delete}",
+            "simple: {}",
+        ),
         ("simple: {a: 1}", "{$patch: replace, other: 1}", "other: 1"),
         ("simple: {a: 1}", "{$patch: delete}", "{}"),
         // Nulls of a map that replaces another one are kept.
-        ("simple: {a: 1}", "simple: {$patch: replace, b: null}", "simple: {b: null}"),
+        (
+            "simple: {a: 1}",
+            "simple: {$patch: replace, b: null}",
+            "simple: {b: null}",
+        ),
         // In new content, a map with the directive is omitted.
         ("{}", "simple: {$patch: replace, b: 3}", "{}"),
-        ("{}", "item: {simple: {$patch: delete}, value: 1}", "item: {value: 1}"),
-        ("list: [{name: a}, {name: b}]", "list: [{name: a, $patch: delete}]", "list: [{name: b}]"),
-        ("list: [{name: a}, {name: b}]", "list: [{$patch: replace}, {name: c}]", "list: [{name: c}]"),
+        (
+            "{}",
+            "item: {simple: {$patch: delete}, value: 1}",
+            "item: {value: 1}",
+        ),
+        (
+            "list: [{name: a}, {name: b}]",
+            "list: [{name: a, $patch: delete}]",
+            "list: [{name: b}]",
+        ),
+        (
+            "list: [{name: a}, {name: b}]",
+            "list: [{$patch: replace}, {name: c}]",
+            "list: [{name: c}]",
+        ),
         ("list: [{name: a}]", "list: [{$patch: replace}]", "list: []"),
-        ("list: [{name: a}, {name: a, value: 1}]", "list: [{name: a, $patch: delete}]", "list: []"),
+        (
+            "list: [{name: a}, {name: a, value: 1}]",
+            "list: [{name: a, $patch: delete}]",
+            "list: []",
+        ),
     ] {
         check_apply(original, patch, result);
     }
@@ -37,15 +65,35 @@ fn patch_directives_replace_and_delete() {
 #[test]
 fn retain_keys_clears_what_it_does_not_list() {
     for (original, patch, result) in [
-        ("union: {a: 1, b: 2}", "union: {$retainKeys: [b], b: 3}", "union: {b: 3}"),
+        (
+            "union: {a: 1, b: 2}",
+            "union: {$retainKeys: [b], b: 3}",
+            "union: {b: 3}",
+        ),
         // Listed fields that are not patched are kept.
-        ("union: {a: 1, b: 2}", "union: {$retainKeys: [a, b], b: 3}", "union: {a: 1, b: 3}"),
+        (
+            "union: {a: 1, b: 2}",
+            "union: {$retainKeys: [a, b], b: 3}",
+            "union: {a: 1, b: 3}",
+        ),
         // Without the directive the strategy alone clears nothing.
-        ("union: {a: 1, b: 2}", "union: {b: 3}", "union: {a: 1, b: 3}"),
+        (
+            "union: {a: 1, b: 2}",
+            "union: {b: 3}",
+            "union: {a: 1, b: 3}",
+        ),
         // The directive has an effect on fields without the strategy.
-        ("simple: {a: 1, b: 2}", "simple: {$retainKeys: [b], b: 3}", "simple: {b: 3}"),
+        (
+            "simple: {a: 1, b: 2}",
+            "simple: {$retainKeys: [b], b: 3}",
+            "simple: {b: 3}",
+        ),
         // Nulls need not be listed.
-        ("union: {a: 1, b: 2}", "union: {$retainKeys: [b], a: null, b: 3}", "union: {b: 3}"),
+        (
+            "union: {a: 1, b: 2}",
+            "union: {$retainKeys: [b], a: null, b: 3}",
+            "union: {b: 3}",
+        ),
         (
             "unions: [{name: x, a: 1}]",
             "unions: [{name: x, $retainKeys: [name, b], b: 2}]",
@@ -53,7 +101,11 @@ fn retain_keys_clears_what_it_does_not_list() {
         ),
         // In new content, the directive is checked and omitted.
         ("{}", "union: {$retainKeys: [b], b: 3}", "union: {b: 3}"),
-        ("unions: []", "unions: [{name: x, $retainKeys: [name]}]", "unions: [{name: x}]"),
+        (
+            "unions: []",
+            "unions: [{name: x, $retainKeys: [name]}]",
+            "unions: [{name: x}]",
+        ),
     ] {
         check_apply(original, patch, result);
     }
@@ -92,16 +144,36 @@ fn lists_are_merged_by_key_or_by_value() {
             "list: [{name: a, value: 2}, {name: b}]",
         ),
         // Without an order, new items are first.
-        ("list: [{name: a}]", "list: [{name: c}]", "list: [{name: c}, {name: a}]"),
+        (
+            "list: [{name: a}]",
+            "list: [{name: c}]",
+            "list: [{name: c}, {name: a}]",
+        ),
         ("ints: [1, 2, 3]", "ints: [4, 1]", "ints: [4, 1, 2, 3]"),
         ("ints: [1, 2]", "ints: [3, 2]", "ints: [3, 1, 2]"),
         ("ints: [1, 2]", "ints: []", "ints: [1, 2]"),
-        ("plain: [{name: a}]", "plain: [{name: b}]", "plain: [{name: b}]"),
-        ("plainInts: [1, 2]", "plainInts: [null]", "plainInts: [null]"),
+        (
+            "plain: [{name: a}]",
+            "plain: [{name: b}]",
+            "plain: [{name: b}]",
+        ),
+        (
+            "plainInts: [1, 2]",
+            "plainInts: [null]",
+            "plainInts: [null]",
+        ),
         // Keys of different types differ.
-        ("list: [{name: 1}]", "list: [{name: '1'}]", "list: [{name: '1'}, {name: 1}]"),
+        (
+            "list: [{name: 1}]",
+            "list: [{name: '1'}]",
+            "list: [{name: '1'}, {name: 1}]",
+        ),
         // Nulls of an added item are kept, those of a new list are omitted.
-        ("list: []", "list: [{name: a, value: null}]", "list: [{name: a, value: null}]"),
+        (
+            "list: []",
+            "list: [{name: a, value: null}]",
+            "list: [{name: a, value: null}]",
+        ),
         ("{}", "list: [{name: a, value: null}]", "list: [{name: a}]"),
         // Of several items with the same key, the first is merged.
         (
@@ -149,7 +221,12 @@ fn lists_are_merged_by_key_or_by_value() {
             400,
             ".list[0]: merge key `name` is a map: expected a string, a number or a boolean",
         ),
-        ("list: []", "list: [[]]", 422, ".list[0]: lists of lists are not supported"),
+        (
+            "list: []",
+            "list: [[]]",
+            422,
+            ".list[0]: lists of lists are not supported",
+        ),
         (
             "noKey: [{name: a}]",
             "noKey: [{name: a}]",
@@ -170,30 +247,66 @@ fn lists_are_merged_by_key_or_by_value() {
 #[test]
 fn orders_and_deletions_apply_to_their_lists() {
     for (original, patch, result) in [
-        ("ints: [1, 2, 3]", "$setElementOrder/ints: [3, 1]", "ints: [2, 3, 1]"),
-        ("ints: [1, 2, 3]", "{$setElementOrder/ints: [4, 1], ints: [4]}", "ints: [4, 1, 2, 3]"),
+        (
+            "ints: [1, 2, 3]",
+            "$setElementOrder/ints: [3, 1]",
+            "ints: [2, 3, 1]",
+        ),
+        (
+            "ints: [1, 2, 3]",
+            "{$setElementOrder/ints: [4, 1], ints: [4]}",
+            "ints: [4, 1, 2, 3]",
+        ),
         (
             "list: [{name: a}, {name: b}, {name: c}]",
             "{$setElementOrder/list: [{name: c}, {name: a}], list: [{name: a, value: 1}]}",
             "list: [{name: b}, {name: c}, {name: a, value: 1}]",
         ),
-        ("ints: [1, 2, 1, 3]", "$deleteFromPrimitiveList/ints: [1, 9]", "ints: [2, 3]"),
-        ("plainInts: [1, 2]", "$deleteFromPrimitiveList/plainInts: [1]", "plainInts: [2]"),
+        (
+            "ints: [1, 2, 1, 3]",
+            "$deleteFromPrimitiveList/ints: [1, 9]",
+            "ints: [2, 3]",
+        ),
+        (
+            "plainInts: [1, 2]",
+            "$deleteFromPrimitiveList/plainInts: [1]",
+            "plainInts: [2]",
+        ),
         ("{}", "$deleteFromPrimitiveList/ints: [1]", "{}"),
-        ("{}", "{$setElementOrder/ints: [2, 1], ints: [2, 1]}", "ints: [2, 1]"),
+        (
+            "{}",
+            "{$setElementOrder/ints: [2, 1], ints: [2, 1]}",
+            "ints: [2, 1]",
+        ),
         ("{}", "$setElementOrder/ints: [2, 1]", "{}"),
         // The deletion of no values orders the items of a list of maps as a merge with no items does.
         ("ints: []", "$deleteFromPrimitiveList/ints: []", "ints: []"),
-        ("list: [{name: b}, {name: a}]", "$deleteFromPrimitiveList/list: []", "list: [{name: b}, {name: a}]"),
+        (
+            "list: [{name: b}, {name: a}]",
+            "$deleteFromPrimitiveList/list: []",
+            "list: [{name: b}, {name: a}]",
+        ),
         (
             "list: [{name: b}, {name: a}, {name: b, value: 1}]",
             "$deleteFromPrimitiveList/list: []",
             "list: [{name: b}, {name: b, value: 1}, {name: a}]",
         ),
         // In new content they have no effect.
-        ("{}", "item: {$deleteFromPrimitiveList/ints: [1], ints: [2]}", "item: {ints: [2]}"),
-        ("{}", "item: {$setElementOrder/ints: [2], ints: [2]}", "item: {ints: [2]}"),
-        ("plain: []", "plain: [{$retainKeys: [a], a: 1}, {$patch: replace}]", "plain: [{a: 1}]"),
+        (
+            "{}",
+            "item: {$deleteFromPrimitiveList/ints: [1], ints: [2]}",
+            "item: {ints: [2]}",
+        ),
+        (
+            "{}",
+            "item: {$setElementOrder/ints: [2], ints: [2]}",
+            "item: {ints: [2]}",
+        ),
+        (
+            "plain: []",
+            "plain: [{$retainKeys: [a], a: 1}, {$patch: replace}]",
+            "plain: [{a: 1}]",
+        ),
     ] {
         check_apply(original, patch, result);
     }
@@ -228,7 +341,11 @@ fn orders_and_deletions_apply_to_their_lists() {
             "$deleteFromPrimitiveList/list: []",
             ".list[1]: item does not contain declared merge key: name",
         ),
-        ("ints: 1", "$setElementOrder/ints: [1]", ".ints: expected a list, got integer"),
+        (
+            "ints: 1",
+            "$setElementOrder/ints: [1]",
+            ".ints: expected a list, got integer",
+        ),
         (
             "ints: []",
             "$setElementOrder/ints: []",
@@ -254,16 +371,38 @@ fn fields_without_a_rule() {
     for (original, patch, result) in [
         ("value: 1", "value: null", "{}"),
         ("value: 1", "value: {a: null, b: 1}", "value: {b: 1}"),
-        ("replaced: {a: 1}", "replaced: {b: null}", "replaced: {b: null}"),
-        ("replaced: {a: 1}", "replaced: {$patch: replace, b: 1}", "replaced: {b: 1}"),
+        (
+            "replaced: {a: 1}",
+            "replaced: {b: null}",
+            "replaced: {b: null}",
+        ),
+        (
+            "replaced: {a: 1}",
+            "replaced: {$patch: replace, b: 1}",
+            "replaced: {b: 1}",
+        ),
         // Scalars, additions and deletions of unknown fields need no schema.
-        ("unknown: 1", "{unknown: 2, new: {a: 1}}", "{unknown: 2, new: {a: 1}}"),
+        (
+            "unknown: 1",
+            "{unknown: 2, new: {a: 1}}",
+            "{unknown: 2, new: {a: 1}}",
+        ),
         ("value: 1", "value: 1.0", "value: 1.0"),
     ] {
         check_apply(original, patch, result);
     }
-    check_error("unknown: {a: 1}", "unknown: {b: 1}", 400, ".unknown: unable to find api field \"unknown\"");
-    check_error("value: 1", "[1]", 400, "the patch is not an object: expected a map, got list");
+    check_error(
+        "unknown: {a: 1}",
+        "unknown: {b: 1}",
+        400,
+        ".unknown: unable to find api field \"unknown\"",
+    );
+    check_error(
+        "value: 1",
+        "[1]",
+        400,
+        "the patch is not an object: expected a map, got list",
+    );
     check_error(
         "simple: {a: 1}",
         "simple: {$patch: 1}",
@@ -287,14 +426,26 @@ fn fields_without_a_rule() {
 #[test]
 fn two_way_patches() {
     for (original, modified, patch) in [
-        ("{value: 1, other: 1}", "{value: 2, new: null}", "{value: 2, new: null, other: null}"),
+        (
+            "{value: 1, other: 1}",
+            "{value: 2, new: null}",
+            "{value: 2, new: null, other: null}",
+        ),
         ("simple: {a: 1}", "simple: {a: 1}", "{}"),
         // A map with the strategy replace is always in the patch.
         ("replaced: {a: 1}", "replaced: {a: 1}", "replaced: {a: 1}"),
-        ("union: {a: 1, b: 1}", "union: {b: 1}", "union: {$retainKeys: [b], a: null}"),
+        (
+            "union: {a: 1, b: 1}",
+            "union: {b: 1}",
+            "union: {$retainKeys: [b], a: null}",
+        ),
         ("union: {b: 1}", "union: {b: 1}", "{}"),
         ("{}", "union: {b: 1}", "union: {b: 1}"),
-        ("plain: [{name: a}]", "plain: [{name: b}]", "plain: [{name: b}]"),
+        (
+            "plain: [{name: a}]",
+            "plain: [{name: b}]",
+            "plain: [{name: b}]",
+        ),
         ("list: []", "list: [{name: b}]", "list: [{name: b}]"),
         (
             "list: [{name: a}, {name: b}, {name: c, value: 1}]",
@@ -306,7 +457,11 @@ fn two_way_patches() {
             "list: [{name: b}, {name: a}]",
             "$setElementOrder/list: [{name: b}, {name: a}]",
         ),
-        ("list: [{name: a}]", "list: []", "list: [{name: a, $patch: delete}]"),
+        (
+            "list: [{name: a}]",
+            "list: []",
+            "list: [{name: a, $patch: delete}]",
+        ),
         (
             "ints: [1, 2]",
             "ints: [2, 3]",
@@ -318,7 +473,11 @@ fn two_way_patches() {
             "{$deleteFromPrimitiveList/texts: [a], $setElementOrder/texts: [b, c, c], texts: [c, c]}",
         ),
         // An unsorted list counts as changed.
-        ("texts: [b, a]", "texts: [b, a]", "$setElementOrder/texts: [b, a]"),
+        (
+            "texts: [b, a]",
+            "texts: [b, a]",
+            "$setElementOrder/texts: [b, a]",
+        ),
     ] {
         check_two_way(original, modified, patch);
     }
@@ -327,7 +486,12 @@ fn two_way_patches() {
 #[test]
 fn three_way_patches() {
     for (original, modified, current, patch) in [
-        ("{value: 1, other: 1}", "{value: 2}", "{value: 1, other: 1, live: 1}", "{value: 2, other: null}"),
+        (
+            "{value: 1, other: 1}",
+            "{value: 2}",
+            "{value: 1, other: 1, live: 1}",
+            "{value: 2, other: null}",
+        ),
         // A field that is already deleted is deleted again.
         (
             "list: [{name: a}, {name: b}]",
@@ -336,9 +500,19 @@ fn three_way_patches() {
             "{$setElementOrder/list: [{name: a}], list: [{name: b, $patch: delete}]}",
         ),
         ("{}", "{new: null}", "{}", "{new: null}"),
-        ("union: {a: 1}", "union: {b: 1}", "union: {a: 1, c: 1}", "union: {$retainKeys: [b], a: null, b: 1}"),
+        (
+            "union: {a: 1}",
+            "union: {b: 1}",
+            "union: {a: 1, c: 1}",
+            "union: {$retainKeys: [b], a: null, b: 1}",
+        ),
         // The order of a list of the patch survives the check for conflicts.
-        ("plainInts: [1]", "plainInts: [3, 1, 2]", "plainInts: [1, 2, 3]", "plainInts: [3, 1, 2]"),
+        (
+            "plainInts: [1]",
+            "plainInts: [3, 1, 2]",
+            "plainInts: [1, 2, 3]",
+            "plainInts: [3, 1, 2]",
+        ),
         // Both sides can delete the same values.
         (
             "ints: [1, 2, 3]",
@@ -360,14 +534,42 @@ fn conflicts() {
         ("ints: [1]", "ints: [2]", false),
         ("plainInts: [1, 2]", "plainInts: [2, 1]", false),
         ("plainInts: [1]", "plainInts: [1, 2]", true),
-        ("list: [{name: a, value: 1}]", "list: [{name: b, value: 2}]", false),
-        ("list: [{name: a, value: 1}]", "list: [{name: a, value: 2}]", true),
-        ("list: [{name: a, $patch: delete}]", "list: [{name: a, value: 2}]", true),
-        ("simple: {$patch: replace}", "simple: {$patch: replace, a: 1}", false),
+        (
+            "list: [{name: a, value: 1}]",
+            "list: [{name: b, value: 2}]",
+            false,
+        ),
+        (
+            "list: [{name: a, value: 1}]",
+            "list: [{name: a, value: 2}]",
+            true,
+        ),
+        (
+            "list: [{name: a, $patch: delete}]",
+            "list: [{name: a, value: 2}]",
+            true,
+        ),
+        (
+            "simple: {$patch: replace}",
+            "simple: {$patch: replace, a: 1}",
+            false,
+        ),
         ("replaced: {a: 1}", "replaced: {a: 2}", false),
-        ("$deleteFromPrimitiveList/ints: [1]", "$deleteFromPrimitiveList/ints: [2]", false),
-        ("$deleteFromPrimitiveList/ints: null", "$deleteFromPrimitiveList/ints: [2]", true),
-        ("$deleteFromPrimitiveList/ints: null", "$deleteFromPrimitiveList/ints: null", false),
+        (
+            "$deleteFromPrimitiveList/ints: [1]",
+            "$deleteFromPrimitiveList/ints: [2]",
+            false,
+        ),
+        (
+            "$deleteFromPrimitiveList/ints: null",
+            "$deleteFromPrimitiveList/ints: [2]",
+            true,
+        ),
+        (
+            "$deleteFromPrimitiveList/ints: null",
+            "$deleteFromPrimitiveList/ints: null",
+            false,
+        ),
     ] {
         check_conflicts(left, right, conflict);
     }
@@ -377,19 +579,28 @@ fn conflicts() {
 fn unpatched_parts_are_shared() {
     let types = PatchTypes::from_openapi(&yaml(MERGE_ITEM)).unwrap();
     let schema = types.named("item").unwrap();
-    let items: Vec<Value> = (0..1000).map(|i| yaml(&format!("{{name: n{i}, simple: {{a: {i}}}}}"))).collect();
+    let items: Vec<Value> = (0..1000)
+        .map(|i| yaml(&format!("{{name: n{i}, simple: {{a: {i}}}}}")))
+        .collect();
     let mut live = yaml("simple: {a: 1}");
     if let Value::Map(map) = &mut live {
         map.insert("list", items);
     }
     let new = strategic::apply(&live, &yaml("list: [{name: n500, value: 1}]"), schema).unwrap();
-    assert!(new.get("simple").unwrap().ptr_eq(live.get("simple").unwrap()));
-    let (old, new) =
-        (live.get("list").unwrap().as_list().unwrap(), new.get("list").unwrap().as_list().unwrap());
+    assert!(
+        new.get("simple")
+            .unwrap()
+            .ptr_eq(live.get("simple").unwrap())
+    );
+    let (old, new) = (
+        live.get("list").unwrap().as_list().unwrap(),
+        new.get("list").unwrap().as_list().unwrap(),
+    );
     let mut changed = Vec::new();
     old.for_each_difference(new, |at, _, _| changed.push(at));
     assert_eq!(changed, [500]);
-    let same = strategic::apply(&live, &yaml("{simple: {a: 1}, list: [{name: n3}]}"), schema).unwrap();
+    let same =
+        strategic::apply(&live, &yaml("{simple: {a: 1}, list: [{name: n3}]}"), schema).unwrap();
     assert!(same.ptr_eq(&live));
 }
 

@@ -20,6 +20,7 @@ impl<'s> Along<'s> {
     /// The declared field with a name; see [`MapType::field`].
     #[inline]
     pub fn field(&mut self, name: &Str) -> Option<&'s Field> {
+        // Objects and types have their fields in the same order, so the next field is usually near.
         let next = self.map.fields.get(self.at..).unwrap_or_default();
         let mut near = next.iter().take(NEAR);
         let at = match near.position(|field| field.name.ptr_eq(name)) {

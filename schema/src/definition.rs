@@ -72,7 +72,12 @@ pub enum Scalar {
 
 impl Scalar {
     /// All kinds.
-    pub const ALL: [Scalar; 4] = [Scalar::Numeric, Scalar::String, Scalar::Boolean, Scalar::Untyped];
+    pub const ALL: [Scalar; 4] = [
+        Scalar::Numeric,
+        Scalar::String,
+        Scalar::Boolean,
+        Scalar::Untyped,
+    ];
 
     /// The name used in schema files.
     pub fn name(self) -> &'static str {
@@ -104,8 +109,11 @@ pub enum Relationship {
 
 impl Relationship {
     /// All relationships.
-    pub const ALL: [Relationship; 3] =
-        [Relationship::Associative, Relationship::Atomic, Relationship::Separable];
+    pub const ALL: [Relationship; 3] = [
+        Relationship::Associative,
+        Relationship::Atomic,
+        Relationship::Separable,
+    ];
 
     /// The name used in schema files.
     pub fn name(self) -> &'static str {
@@ -296,7 +304,11 @@ impl Union {
     /// assert_eq!(union.values().collect::<Vec<_>>(), ["Exec", "None"]);
     /// ```
     pub fn values(&self) -> impl Iterator<Item = &str> {
-        self.fields.iter().map(|field| &field.value).chain(&self.empty_members).map(Str::as_str)
+        self.fields
+            .iter()
+            .map(|field| &field.value)
+            .chain(&self.empty_members)
+            .map(Str::as_str)
     }
 }
 

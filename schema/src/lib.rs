@@ -62,7 +62,8 @@ pub use error::{Error, Fault};
 pub mod internal {
     pub use crate::along::Along;
     pub use crate::definition::{
-        AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union, UnionField,
+        AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union,
+        UnionField,
     };
     pub use crate::nested::Nested;
     pub use crate::resolved::{Atom, Field, KeyField, ListType, MapType, TypeId};

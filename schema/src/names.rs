@@ -8,12 +8,12 @@ use hashbrown::HashTable;
 /// the string comparisons of a binary search. The hash has random keys, so the author of a schema cannot choose
 /// colliding names.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct FieldNames {
     hasher: RandomState,
     positions: HashTable<usize>,
 }
 
-impl Names {
+impl FieldNames {
     /// Creates an index of a list of names. The first of equal names is found.
     pub(crate) fn new<'n, I>(names: I) -> Self
     where
@@ -24,22 +24,29 @@ impl Names {
         let hasher = RandomState::new();
         let hash = |at: &usize| hasher.hash_one(all.get(*at).copied().unwrap_or_default());
         let mut positions = HashTable::with_capacity(all.len());
+
         for (at, name) in all.iter().enumerate() {
             let is_known = |known: &usize| all.get(*known) == Some(name);
             if positions.find(hash(&at), is_known).is_none() {
                 positions.insert_unique(hash(&at), at, hash);
             }
         }
-        Names { hasher, positions }
+        FieldNames { hasher, positions }
     }
 
     /// Returns the position of a name in the indexed list; `name_at` must return the name at a position.
-    pub(crate) fn find<'n>(&self, name: &str, name_at: impl Fn(usize) -> Option<&'n Str>) -> Option<usize> {
+    pub(crate) fn find<'n>(
+        &self,
+        name: &str,
+        name_at: impl Fn(usize) -> Option<&'n Str>,
+    ) -> Option<usize> {
         let is_same = |at: &usize| {
             // Interned names share their allocation between schemas and objects.
             name_at(*at).is_some_and(|known| std::ptr::eq(known.as_str(), name) || *known == *name)
         };
-        self.positions.find(self.hasher.hash_one(name), is_same).copied()
+        self.positions
+            .find(self.hasher.hash_one(name), is_same)
+            .copied()
     }
 }
 
@@ -51,26 +58,32 @@ mod tests {
     fn find_returns_positions_of_known_names_only() {
         for n in [0, 1, 2, 3, 40, 1000, 40_000] {
             let all: Vec<Str> = (0..n).map(|i| format!("f{i:05}").into()).collect();
-            let names = Names::new(&all);
+            let names = FieldNames::new(&all);
             for (at, name) in all.iter().enumerate() {
                 assert_eq!(names.find(name, |at| all.get(at)), Some(at));
             }
             for absent in ["", "f", "f99999x", "g00001"] {
-                assert_eq!(names.find(absent, |at| all.get(at)), None, "{absent} in {n}");
+                assert_eq!(
+                    names.find(absent, |at| all.get(at)),
+                    None,
+                    "{absent} in {n}"
+                );
             }
         }
     }
 
     /// Names that collide under a hash of the length and the first, middle and last byte.
     fn colliding(n: usize) -> Vec<Str> {
-        (0..n).map(|i| format!("a{:06}m{:06}z", i % 1000, i / 1000).into()).collect()
+        (0..n)
+            .map(|i| format!("a{:06}m{:06}z", i % 1000, i / 1000).into())
+            .collect()
     }
 
     #[test]
     fn lookups_take_constant_work_for_similar_names() {
         let compared_per_name = |n: usize| {
             let all = colliding(n);
-            let names = Names::new(&all);
+            let names = FieldNames::new(&all);
             let count = std::cell::Cell::new(0_usize);
             for name in &all {
                 names.find(name, |at| {
@@ -81,6 +94,9 @@ mod tests {
             count.get() as f64 / n as f64
         };
         let (few, many) = (compared_per_name(3_000), compared_per_name(30_000));
-        assert!(few < 1.5 && many < 1.5, "{few} and {many} names compared per lookup");
+        assert!(
+            few < 1.5 && many < 1.5,
+            "{few} and {many} names compared per lookup"
+        );
     }
 }

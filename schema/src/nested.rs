@@ -39,6 +39,7 @@ impl<T: Default> DerefMut for Nested<T> {
 
 impl<T: Default> Drop for Nested<T> {
     fn drop(&mut self) {
+        // Taking the definition out lets the check of the stack surround its drop.
         let definition = std::mem::take(&mut *self.0);
         level(|| drop(definition));
     }

@@ -10,22 +10,24 @@ use crate::definition::{
 };
 use crate::error::Fault;
 use crate::nested::Nested;
-use crate::place::{Place, Step};
+use crate::place::{Location, LocationStep};
 
 /// Parses definitions and collects errors.
 #[derive(Default)]
-pub(crate) struct Reader {
+pub(crate) struct DefinitionReader {
     pub(crate) faults: Vec<Fault>,
-    place: Place,
+    place: Location,
     type_name: Option<Str>,
 }
 
-impl Reader {
+impl DefinitionReader {
     pub(crate) fn schema(&mut self, document: &Value) -> Vec<TypeDef> {
         let Some(map) = self.map(document, &["types"]) else {
             return Vec::new();
         };
-        self.at(Step::Text(".types"), |r| r.named_list(map.get("types"), Self::type_def))
+        self.at(LocationStep::Text(".types"), |r| {
+            r.named_list(map.get("types"), Self::type_def)
+        })
     }
 
     fn fault(&mut self, message: impl Into<String>) {
@@ -37,7 +39,7 @@ impl Reader {
     }
 
     /// Runs `f` one step deeper in the document.
-    fn at<T>(&mut self, step: Step, f: impl FnOnce(&mut Self) -> T) -> T {
+    fn at<T>(&mut self, step: LocationStep, f: impl FnOnce(&mut Self) -> T) -> T {
         let depth = self.place.depth();
         self.place.push(step);
         let out = f(self);
@@ -55,13 +57,15 @@ impl Reader {
                 return None;
             }
         };
+
         for (name, _) in &map {
             if !known.contains(&name.as_str()) {
-                self.at(Step::Field(name.clone()), |r| {
+                self.at(LocationStep::Field(name.clone()), |r| {
                     r.fault(format!("unknown field, accepted are {}", known.join(", ")));
                 });
             }
         }
+
         Some(map)
     }
 
@@ -78,7 +82,7 @@ impl Reader {
     }
 
     /// Parses a list whose items are identified by their `name`.
-    fn named_list<T: Named>(
+    fn named_list<T: NamedDefinition>(
         &mut self,
         value: Option<&Value>,
         read: impl Fn(&mut Self, &Value) -> Option<T>,
@@ -88,8 +92,8 @@ impl Reader {
         let mut seen: HashSet<Str, RandomState> = HashSet::default();
         for (i, item) in items.iter().enumerate() {
             let step = match item.get(T::KEY) {
-                Some(Value::String(name)) => Step::Item(T::KEY, name.into()),
-                _ => Step::Index(i),
+                Some(Value::String(name)) => LocationStep::Item(T::KEY, name.into()),
+                _ => LocationStep::Index(i),
             };
             self.at(step, |r| {
                 let Some(read) = read(r, item) else { return };
@@ -101,6 +105,7 @@ impl Reader {
                 out.push(read);
             });
         }
+
         out
     }
 
@@ -110,7 +115,9 @@ impl Reader {
             Value::String(text) => Some(text.into()),
             other => {
                 let kind = other.kind();
-                self.at(Step::Field(name.into()), |r| r.fault(format!("expected string, got {kind}")));
+                self.at(LocationStep::Field(name.into()), |r| {
+                    r.fault(format!("expected string, got {kind}"))
+                });
                 None
             }
         }
@@ -122,24 +129,27 @@ impl Reader {
             Some(Value::Bool(flag)) => *flag,
             Some(other) => {
                 let kind = other.kind();
-                self.at(Step::Field(name.into()), |r| r.fault(format!("expected boolean, got {kind}")));
+                self.at(LocationStep::Field(name.into()), |r| {
+                    r.fault(format!("expected boolean, got {kind}"))
+                });
                 false
             }
         }
     }
 
     fn strings(&mut self, map: &Map, name: &str) -> Vec<Str> {
-        self.at(Step::Field(name.into()), |r| {
+        self.at(LocationStep::Field(name.into()), |r| {
             let items = r.list(map.get(name));
             let mut out = Vec::with_capacity(items.len());
             for (i, item) in items.into_iter().enumerate() {
                 match item {
                     Value::String(text) => out.push(text.into()),
-                    other => r.at(Step::Index(i), |r| {
+                    other => r.at(LocationStep::Index(i), |r| {
                         r.fault(format!("expected string, got {}", other.kind()));
                     }),
                 }
             }
+
             out
         })
     }
@@ -150,17 +160,20 @@ impl Reader {
             return None;
         }
         let found = Relationship::ALL.into_iter().find(|r| text == r.name());
+
         if found.is_none() {
-            self.at(Step::Text(".elementRelationship"), |r| {
+            self.at(LocationStep::Text(".elementRelationship"), |r| {
                 r.fault(format!(
                     "unknown relationship `{text}`, accepted are associative, atomic and separable"
                 ));
             });
         }
+
         found
     }
 
     fn type_def(&mut self, value: &Value) -> Option<TypeDef> {
+        // Faults in the definition carry its name. Afterwards the name of the outer one is restored.
         let outer = self.type_name.take();
         self.type_name = match value.get("name") {
             Some(Value::String(name)) => Some(name.into()),
@@ -172,6 +185,7 @@ impl Reader {
             atom: self.atom(&map),
         });
         self.type_name = outer;
+
         def
     }
 
@@ -180,7 +194,7 @@ impl Reader {
         let scalar = self.string(map, "scalar").and_then(|text| {
             let found = Scalar::ALL.into_iter().find(|s| text == s.name());
             if found.is_none() {
-                self.at(Step::Text(".scalar"), |r| {
+                self.at(LocationStep::Text(".scalar"), |r| {
                     r.fault(format!(
                         "unknown scalar `{text}`, accepted are numeric, string, boolean and untyped"
                     ));
@@ -189,16 +203,29 @@ impl Reader {
             found
         });
         let list = map.get("list").filter(|v| !v.is_null());
-        let list = list.and_then(|v| self.at(Step::Text(".list"), |r| r.list_def(v)));
+
+        let list = list.and_then(|v| self.at(LocationStep::Text(".list"), |r| r.list_def(v)));
         let fields = map.get("map").filter(|v| !v.is_null());
-        let fields = fields.and_then(|v| self.at(Step::Text(".map"), |r| r.map_def(v)));
-        AtomDef { scalar, list: list.map(Nested::from), map: fields.map(Nested::from) }
+        let fields = fields.and_then(|v| self.at(LocationStep::Text(".map"), |r| r.map_def(v)));
+        AtomDef {
+            scalar,
+            list: list.map(Nested::from),
+            map: fields.map(Nested::from),
+        }
     }
 
     fn type_ref(&mut self, map: &Map, name: &str) -> Option<TypeRef> {
         let value = map.get(name)?.clone();
-        self.at(Step::Field(name.into()), |r| {
-            let known = ["namedType", "scalar", "list", "map", "untyped", "elementRelationship", "nullable"];
+        self.at(LocationStep::Field(name.into()), |r| {
+            let known = [
+                "namedType",
+                "scalar",
+                "list",
+                "map",
+                "untyped",
+                "elementRelationship",
+                "nullable",
+            ];
             let map = r.map(&value, &known)?;
             let found = TypeRef {
                 named: r.string(&map, "namedType"),
@@ -206,9 +233,11 @@ impl Reader {
                 relationship: r.relationship(&map),
                 nullable: r.flag(&map, "nullable"),
             };
+
             if found.named.is_some() && !found.inlined.is_empty() {
                 r.fault("expected either namedType or an inlined type, got both");
             }
+
             // An empty reference is the same as `None`.
             (found != TypeRef::default()).then_some(found)
         })
@@ -224,13 +253,19 @@ impl Reader {
     }
 
     fn map_def(&mut self, value: &Value) -> Option<MapDef> {
-        let map = self.map(value, &["fields", "unions", "elementType", "elementRelationship"])?;
+        let map = self.map(
+            value,
+            &["fields", "unions", "elementType", "elementRelationship"],
+        )?;
         Some(MapDef {
-            fields: self.at(Step::Text(".fields"), |r| r.named_list(map.get("fields"), Self::field_def)),
-            unions: self.at(Step::Text(".unions"), |r| {
+            fields: self.at(LocationStep::Text(".fields"), |r| {
+                r.named_list(map.get("fields"), Self::field_def)
+            }),
+            unions: self.at(LocationStep::Text(".unions"), |r| {
                 let items = r.list(map.get("unions"));
                 let each = items.iter().enumerate();
-                each.filter_map(|(i, item)| r.at(Step::Index(i), |r| r.union_def(item))).collect()
+                each.filter_map(|(i, item)| r.at(LocationStep::Index(i), |r| r.union_def(item)))
+                    .collect()
             }),
             element: self.type_ref(&map, "elementType"),
             relationship: self.relationship(&map),
@@ -247,13 +282,22 @@ impl Reader {
     }
 
     fn union_def(&mut self, value: &Value) -> Option<Union> {
-        let known =
-            ["discriminator", "deduceInvalidDiscriminator", "fields", "emptyMembers", "closed", "required"];
+        let known = [
+            "discriminator",
+            "deduceInvalidDiscriminator",
+            "fields",
+            "emptyMembers",
+            "closed",
+            "required",
+        ];
         let map = self.map(value, &known)?;
+
         Some(Union {
             discriminator: self.string(&map, "discriminator"),
             deduce: self.flag(&map, "deduceInvalidDiscriminator"),
-            fields: self.at(Step::Text(".fields"), |r| r.named_list(map.get("fields"), Self::union_field)),
+            fields: self.at(LocationStep::Text(".fields"), |r| {
+                r.named_list(map.get("fields"), Self::union_field)
+            }),
             empty_members: self.strings(&map, "emptyMembers"),
             closed: self.flag(&map, "closed"),
             required: self.flag(&map, "required"),
@@ -271,26 +315,26 @@ impl Reader {
 }
 
 /// A definition that is identified by one of its fields within a list.
-trait Named {
+trait NamedDefinition {
     const KEY: &'static str;
     fn name(&self) -> &Str;
 }
 
-impl Named for TypeDef {
+impl NamedDefinition for TypeDef {
     const KEY: &'static str = "name";
     fn name(&self) -> &Str {
         &self.name
     }
 }
 
-impl Named for FieldDef {
+impl NamedDefinition for FieldDef {
     const KEY: &'static str = "name";
     fn name(&self) -> &Str {
         &self.name
     }
 }
 
-impl Named for UnionField {
+impl NamedDefinition for UnionField {
     const KEY: &'static str = "fieldName";
     fn name(&self) -> &Str {
         &self.field

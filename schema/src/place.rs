@@ -6,7 +6,7 @@ use fieldmanager_value::{Str, Value};
 
 /// A step of a location.
 #[derive(Clone, Debug)]
-pub(crate) enum Step {
+pub(crate) enum LocationStep {
     /// Verbatim, such as `.map.fields`.
     Text(&'static str),
     /// A field with any name.
@@ -17,13 +17,13 @@ pub(crate) enum Step {
     Item(&'static str, Str),
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for LocationStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Step::Text(text) => f.write_str(text),
-            Step::Field(name) => write!(f, ".{name}"),
-            Step::Index(at) => write!(f, "[{at}]"),
-            Step::Item(field, name) => write!(f, "[{field}={}]", Value::from(name)),
+            LocationStep::Text(text) => f.write_str(text),
+            LocationStep::Field(name) => write!(f, ".{name}"),
+            LocationStep::Index(at) => write!(f, "[{at}]"),
+            LocationStep::Item(field, name) => write!(f, "[{field}={}]", Value::from(name)),
         }
     }
 }
@@ -31,14 +31,14 @@ impl fmt::Display for Step {
 /// A location in a document. It is formatted only to report an error: a schema of thousands of types has as many
 /// locations, and usually no errors.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Place(Vec<Step>);
+pub(crate) struct Location(Vec<LocationStep>);
 
-impl Place {
+impl Location {
     pub(crate) fn depth(&self) -> usize {
         self.0.len()
     }
 
-    pub(crate) fn push(&mut self, step: Step) {
+    pub(crate) fn push(&mut self, step: LocationStep) {
         self.0.push(step);
     }
 
@@ -47,13 +47,13 @@ impl Place {
     }
 }
 
-impl From<[Step; 2]> for Place {
-    fn from(steps: [Step; 2]) -> Self {
-        Place(steps.into())
+impl From<[LocationStep; 2]> for Location {
+    fn from(steps: [LocationStep; 2]) -> Self {
+        Location(steps.into())
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|step| step.fmt(f))
     }

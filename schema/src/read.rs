@@ -8,8 +8,8 @@ use hashbrown::HashMap;
 use crate::definition::{AtomDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef};
 use crate::error::Error;
 use crate::nested::Nested;
-use crate::parse::Reader;
-use crate::resolved::{Inner, Schema, Type, TypeId};
+use crate::parse::DefinitionReader;
+use crate::resolved::{ResolvedSchema, Schema, Type, TypeId};
 use crate::{UNTYPED_ATOMIC, UNTYPED_DEDUCED, build};
 
 impl Schema {
@@ -45,7 +45,7 @@ impl Schema {
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
     pub fn from_value(document: &Value) -> Result<Schema, Error> {
-        let mut reader = Reader::default();
+        let mut reader = DefinitionReader::default();
         let types = reader.schema(document);
         if reader.faults.is_empty() {
             Self::from_definitions(types)
@@ -104,7 +104,7 @@ impl Schema {
             schema.type_named(UNTYPED_DEDUCED)
         });
         DEDUCED.clone().unwrap_or_else(|| Type {
-            schema: Schema(Arc::new(Inner {
+            schema: Schema(Arc::new(ResolvedSchema {
                 types: Vec::new(),
                 by_name: HashMap::default(),
                 atoms: Vec::new(),
@@ -119,7 +119,10 @@ impl Schema {
 
 /// The definitions of the two untyped types.
 fn untyped() -> Vec<TypeDef> {
-    let reference = |name: &str| TypeRef { named: Some(name.into()), ..TypeRef::default() };
+    let reference = |name: &str| TypeRef {
+        named: Some(name.into()),
+        ..TypeRef::default()
+    };
     let def = |name: &str, relationship| TypeDef {
         name: name.into(),
         atom: AtomDef {
@@ -136,5 +139,9 @@ fn untyped() -> Vec<TypeDef> {
             })),
         },
     };
-    vec![def(UNTYPED_ATOMIC, Relationship::Atomic), def(UNTYPED_DEDUCED, Relationship::Separable)]
+
+    vec![
+        def(UNTYPED_ATOMIC, Relationship::Atomic),
+        def(UNTYPED_DEDUCED, Relationship::Separable),
+    ]
 }

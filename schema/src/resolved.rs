@@ -8,7 +8,7 @@ use fieldmanager_value::{Str, Value};
 use hashbrown::HashMap;
 
 use crate::definition::{Scalar, TypeDef, Union};
-use crate::names::Names;
+use crate::names::FieldNames;
 use crate::similar::similar_names;
 use crate::write;
 
@@ -37,9 +37,9 @@ pub struct TypeId(pub(crate) u32);
 /// # Ok::<(), fieldmanager_schema::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Schema(pub(crate) Arc<Inner>);
+pub struct Schema(pub(crate) Arc<ResolvedSchema>);
 
-pub(crate) struct Inner {
+pub(crate) struct ResolvedSchema {
     pub(crate) types: Vec<TypeDef>,
     pub(crate) by_name: HashMap<Str, TypeId, RandomState>,
     pub(crate) atoms: Vec<Atom>,
@@ -146,7 +146,7 @@ pub struct KeyField {
 pub struct MapType {
     /// The declared fields, sorted by name.
     pub(crate) fields: Vec<Field>,
-    pub(crate) names: Names,
+    pub(crate) names: FieldNames,
     /// The type of undeclared fields. If `None`, undeclared fields are invalid.
     pub element: Option<TypeId>,
     /// Whether the map has one set of owners.
@@ -247,7 +247,10 @@ impl Schema {
     /// ```
     pub fn type_named(&self, name: &str) -> Option<Type> {
         let id = *self.0.by_name.get(name)?;
-        Some(Type { schema: self.clone(), id })
+        Some(Type {
+            schema: self.clone(),
+            id,
+        })
     }
 
     /// Iterates over the names of the types, in the order of the schema.
@@ -276,7 +279,10 @@ impl Schema {
     /// ```
     #[doc(hidden)]
     pub fn atom(&self, id: TypeId) -> &Atom {
-        usize::try_from(id.0).ok().and_then(|at| self.0.atoms.get(at)).unwrap_or(&NOTHING)
+        usize::try_from(id.0)
+            .ok()
+            .and_then(|at| self.0.atoms.get(at))
+            .unwrap_or(&NOTHING)
     }
 
     /// Whether no type accepts both maps and associative lists. In this case the field set of a value never needs to be
@@ -318,7 +324,11 @@ impl Schema {
     /// ```
     #[doc(hidden)]
     pub fn has_unions(&self, id: TypeId) -> bool {
-        usize::try_from(id.0).ok().and_then(|at| self.0.with_unions.get(at)).copied().unwrap_or_default()
+        usize::try_from(id.0)
+            .ok()
+            .and_then(|at| self.0.with_unions.get(at))
+            .copied()
+            .unwrap_or_default()
     }
 
     /// Whether a value of a type may contain a struct with a union, including atomic lists and maps. Validation uses
@@ -340,7 +350,9 @@ impl Schema {
     #[doc(hidden)]
     pub fn has_unions_anywhere(&self, id: TypeId) -> bool {
         let at = usize::try_from(id.0).ok();
-        at.and_then(|at| self.0.with_atomic_unions.get(at)).copied().unwrap_or_default()
+        at.and_then(|at| self.0.with_atomic_unions.get(at))
+            .copied()
+            .unwrap_or_default()
     }
 
     /// The definitions of the schema.
@@ -386,8 +398,13 @@ impl Schema {
 }
 
 /// An atom that accepts no value.
-pub(crate) static NOTHING: LazyLock<Atom> =
-    LazyLock::new(|| Atom { scalar: None, list: None, map: None, name: Str::default(), inlined: true });
+pub(crate) static NOTHING: LazyLock<Atom> = LazyLock::new(|| Atom {
+    scalar: None,
+    list: None,
+    map: None,
+    name: Str::default(),
+    inlined: true,
+});
 
 impl PartialEq for Schema {
     fn eq(&self, other: &Self) -> bool {

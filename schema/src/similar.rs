@@ -20,6 +20,7 @@ pub fn similar_names<'n, T: Ord>(
     known: impl IntoIterator<Item = (&'n str, T)>,
     at_least: f64,
 ) -> Vec<T> {
+    // The comparison of all names is costly, so long names and large schemas get no suggestions.
     if name.len() > LONGEST_NAME {
         return Vec::new();
     }
@@ -27,12 +28,19 @@ pub fn similar_names<'n, T: Ord>(
     if known.len() > MOST_NAMES {
         return Vec::new();
     }
+
     let lower = name.to_lowercase();
-    let known = known.into_iter().filter(|(known, _)| known.len() <= LONGEST_NAME);
-    let scored = known.map(|(known, item)| (strsim::jaro_winkler(&lower, &known.to_lowercase()), item));
-    let mut near: Vec<(f64, T)> = scored.filter(|(similarity, _)| *similarity > at_least).collect();
+    let known = known
+        .into_iter()
+        .filter(|(known, _)| known.len() <= LONGEST_NAME);
+    let scored =
+        known.map(|(known, item)| (strsim::jaro_winkler(&lower, &known.to_lowercase()), item));
+    let mut near: Vec<(f64, T)> = scored
+        .filter(|(similarity, _)| *similarity > at_least)
+        .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     near.truncate(SUGGESTIONS);
+
     near.into_iter().map(|(_, item)| item).collect()
 }
 
@@ -41,14 +49,21 @@ mod tests {
     use super::*;
 
     fn similar(name: &str, known: &[String]) -> Vec<String> {
-        similar_names(name, known.iter().map(|known| (known.as_str(), known.clone())), 0.85)
+        similar_names(
+            name,
+            known.iter().map(|known| (known.as_str(), known.clone())),
+            0.85,
+        )
     }
 
     #[test]
     fn long_names_have_no_suggestions() {
         for (length, expected) in [(64, 1), (65, 0)] {
             let known = "a".repeat(length);
-            assert_eq!(similar(&known, std::slice::from_ref(&known)).len(), expected);
+            assert_eq!(
+                similar(&known, std::slice::from_ref(&known)).len(),
+                expected
+            );
         }
     }
 

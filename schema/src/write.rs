@@ -46,8 +46,12 @@ impl From<Members> for Value {
 }
 
 pub(crate) fn schema(types: &[TypeDef]) -> Value {
-    let write =
-        |def: &TypeDef| Members::default().put("name", Some(&def.name).cloned()).atom(&def.atom).into();
+    let write = |def: &TypeDef| {
+        Members::default()
+            .put("name", Some(&def.name).cloned())
+            .atom(&def.atom)
+            .into()
+    };
     Members::default().list("types", types, write).into()
 }
 
@@ -97,6 +101,7 @@ fn union(union: &Union) -> Value {
             .flag("optional", field.optional)
             .into()
     };
+
     Members::default()
         .put("discriminator", union.discriminator.clone())
         .flag("deduceInvalidDiscriminator", union.deduce)

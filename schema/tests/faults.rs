@@ -1,6 +1,8 @@
 //! Every error of a schema, with its location and message.
 
-use fieldmanager_schema::internal::{AtomDef, FieldDef, MapDef, Relationship, Scalar, TypeDef, TypeRef};
+use fieldmanager_schema::internal::{
+    AtomDef, FieldDef, MapDef, Relationship, Scalar, TypeDef, TypeRef,
+};
 use fieldmanager_schema::{Error, Fault, Schema};
 use fieldmanager_value::Value;
 
@@ -18,8 +20,16 @@ fn check(rows: &[(&str, &str, &str)]) {
 #[test]
 fn invalid_yaml_is_rejected() {
     check(&[
-        ("an unclosed list", "types: [", "not valid YAML at line 1 column 8: unclosed bracket '['"),
-        ("two documents", "types: []\n---\ntypes: []\n", "expected one document, found 2"),
+        (
+            "an unclosed list",
+            "types: [",
+            "not valid YAML at line 1 column 9: did not find expected node content while parsing a flow node",
+        ),
+        (
+            "two documents",
+            "types: []\n---\ntypes: []\n",
+            "expected one document, found 2",
+        ),
         (
             "a duplicate key",
             "types: []\ntypes: []\n",
@@ -32,9 +42,21 @@ fn invalid_yaml_is_rejected() {
 fn wrong_kinds_are_rejected() {
     check(&[
         ("a list for the schema", "[]", "expected map, got list"),
-        ("a string for the schema", "types", "expected map, got string"),
-        ("a map for the types", "types: {}", ".types: expected list, got map"),
-        ("a string for a type", "types: [a]", ".types[0]: expected map, got string"),
+        (
+            "a string for the schema",
+            "types",
+            "expected map, got string",
+        ),
+        (
+            "a map for the types",
+            "types: {}",
+            ".types: expected list, got map",
+        ),
+        (
+            "a string for a type",
+            "types: [a]",
+            ".types[0]: expected map, got string",
+        ),
         (
             "a number for a name",
             "types: [{name: 1, scalar: string}]",
@@ -105,21 +127,33 @@ fn null_and_absent_fields_are_empty() {
         ("an empty document", "", "ok"),
         ("null for the types", "types: null", "ok"),
         ("a type without kinds", "types: [{name: a}]", "ok"),
-        ("nulls in a type", "types: [{name: a, scalar: null, list: null, map: null, untyped: null}]", "ok"),
+        (
+            "nulls in a type",
+            "types: [{name: a, scalar: null, list: null, map: null, untyped: null}]",
+            "ok",
+        ),
         ("an empty map type", "types: [{name: a, map: {}}]", "ok"),
         (
             "nulls in a map type",
             "types: [{name: a, map: {fields: null, unions: null, elementType: null}}]",
             "ok",
         ),
-        ("an empty relationship", "types: [{name: a, map: {elementRelationship: ''}}]", "ok"),
+        (
+            "an empty relationship",
+            "types: [{name: a, map: {elementRelationship: ''}}]",
+            "ok",
+        ),
     ]);
 }
 
 #[test]
 fn unknown_fields_and_names_are_rejected() {
     check(&[
-        ("of the schema", "{types: [], kinds: []}", ".kinds: unknown field, accepted are types"),
+        (
+            "of the schema",
+            "{types: [], kinds: []}",
+            ".kinds: unknown field, accepted are types",
+        ),
         (
             "of a type",
             "types: [{name: a, struct: {}}]",
@@ -176,7 +210,11 @@ fn names_are_unique() {
             "types: [{name: a, scalar: string}, {name: b, scalar: string}, {name: a, scalar: numeric}]",
             r#".types[name="a"]: duplicate name"#,
         ),
-        ("a type without a name", "types: [{scalar: string}]", ".types[0]: field `name` is missing or empty"),
+        (
+            "a type without a name",
+            "types: [{scalar: string}]",
+            ".types[0]: field `name` is missing or empty",
+        ),
         (
             "a type with an empty name",
             "types: [{name: '', scalar: string}]",
@@ -238,7 +276,9 @@ fn references_are_checked() {
 
 #[test]
 fn relationships_are_checked() {
-    let list = |rest: &str| format!("types: [{{name: a, list: {{elementType: {{scalar: string}}{rest}}}}}]");
+    let list = |rest: &str| {
+        format!("types: [{{name: a, list: {{elementType: {{scalar: string}}{rest}}}}}]")
+    };
     check(&[
         (
             "a list without a relationship",
@@ -295,8 +335,16 @@ fn keys_are_checked() {
             &list("{scalar: string}"),
             r#"type `a`: .types[name="a"].list.keys: an associative list with keys needs items that are maps"#,
         ),
-        ("of a map with undeclared fields", &list("{map: {elementType: {scalar: string}}}"), "ok"),
-        ("of an atomic list", &list("{scalar: string}").replace("associative", "atomic"), "ok"),
+        (
+            "of a map with undeclared fields",
+            &list("{map: {elementType: {scalar: string}}}"),
+            "ok",
+        ),
+        (
+            "of an atomic list",
+            &list("{scalar: string}").replace("associative", "atomic"),
+            "ok",
+        ),
     ]);
 }
 
@@ -372,7 +420,11 @@ types:
                 r#".types[name="b"].map.more"#,
                 "unknown field, accepted are fields, unions, elementType, elementRelationship"
             ),
-            fault("b", r#".types[name="b"].map.fields[name="f"].type.scalar"#, scalar),
+            fault(
+                "b",
+                r#".types[name="b"].map.fields[name="f"].type.scalar"#,
+                scalar
+            ),
         ]
     );
     // One line per error.
@@ -389,19 +441,47 @@ fn definitions_are_checked() {
         Err(error) => error.faults().iter().map(ToString::to_string).collect(),
     };
     let scalar = TypeRef {
-        inlined: AtomDef { scalar: Some(Scalar::String), ..AtomDef::default() },
+        inlined: AtomDef {
+            scalar: Some(Scalar::String),
+            ..AtomDef::default()
+        },
         ..TypeRef::default()
     };
-    let field = |name: &str, ty: TypeRef| FieldDef { name: name.into(), ty, default: None };
+    let field = |name: &str, ty: TypeRef| FieldDef {
+        name: name.into(),
+        ty,
+        default: None,
+    };
     let with_fields = |fields| {
-        let map = MapDef { fields, ..MapDef::default() };
-        TypeDef { name: "a".into(), atom: AtomDef { map: Some(map.into()), ..AtomDef::default() } }
+        let map = MapDef {
+            fields,
+            ..MapDef::default()
+        };
+        TypeDef {
+            name: "a".into(),
+            atom: AtomDef {
+                map: Some(map.into()),
+                ..AtomDef::default()
+            },
+        }
     };
     assert_eq!(
         faults(vec![with_fields(vec![
             field("f", scalar.clone()),
-            field("f", TypeRef { named: Some("b".into()), ..TypeRef::default() }),
-            field("g", TypeRef { relationship: Some(Relationship::Atomic), ..scalar.clone() }),
+            field(
+                "f",
+                TypeRef {
+                    named: Some("b".into()),
+                    ..TypeRef::default()
+                }
+            ),
+            field(
+                "g",
+                TypeRef {
+                    relationship: Some(Relationship::Atomic),
+                    ..scalar.clone()
+                }
+            ),
         ])]),
         [
             r#"type `a`: .types[name="a"].map.fields[name="f"].type: unknown type `b`"#,
@@ -424,7 +504,11 @@ fn nesting_is_bounded() {
     assert!(Schema::from_yaml(&nested(100)).is_ok());
     for levels in [200, 10_000] {
         let error = Schema::from_yaml(&nested(levels)).unwrap_err();
-        assert_eq!(error.to_string(), "nesting is deeper than 256 levels", "{levels}");
+        assert_eq!(
+            error.to_string(),
+            "nesting is deeper than 256 levels",
+            "{levels}"
+        );
     }
     // A value that was not parsed.
     let mut reference = Value::Null;
@@ -434,9 +518,12 @@ fn nesting_is_bounded() {
     }
     assert!(Schema::from_value(&Value::Null).is_ok());
     let types = Value::from(vec![Value::Map(
-        [("name", Value::from("a")), ("map", reference.get("map").cloned().unwrap_or_default())]
-            .into_iter()
-            .collect(),
+        [
+            ("name", Value::from("a")),
+            ("map", reference.get("map").cloned().unwrap_or_default()),
+        ]
+        .into_iter()
+        .collect(),
     )]);
     assert!(Schema::from_value(&Value::Map([("types", types)].into_iter().collect())).is_ok());
 }

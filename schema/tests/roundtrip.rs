@@ -1,6 +1,9 @@
 //! Round trips of definitions, and the resolved types.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot read its own schema must fail")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot read its own schema must fail"
+)]
 
 use fieldmanager_schema::internal::{Atom, Relationship, Scalar, Union, UnionField};
 use fieldmanager_schema::{Schema, Type, UNTYPED_ATOMIC, UNTYPED_DEDUCED};
@@ -60,7 +63,8 @@ fn ty(name: &str) -> Type {
 
 /// The atom of a field of a type.
 fn field<'t>(ty: &'t Type, name: &str) -> &'t Atom {
-    ty.schema().atom(ty.atom().map.as_ref().unwrap().type_of(name).unwrap())
+    ty.schema()
+        .atom(ty.atom().map.as_ref().unwrap().type_of(name).unwrap())
 }
 
 #[test]
@@ -72,7 +76,10 @@ fn definitions_round_trip() {
     assert_eq!(again, read);
     assert!(!again.ptr_eq(&read));
     assert_eq!(again.definitions(), read.definitions());
-    assert_eq!(Schema::from_definitions(read.definitions().to_vec()).unwrap(), read);
+    assert_eq!(
+        Schema::from_definitions(read.definitions().to_vec()).unwrap(),
+        read
+    );
     // As YAML and as JSON.
     assert_eq!(Schema::from_yaml(&document.to_yaml()).unwrap(), read);
     assert_eq!(Schema::from_yaml(&document.to_json()).unwrap(), read);
@@ -93,8 +100,14 @@ types:
     - {deduceInvalidDiscriminator: false, fields: [], emptyMembers: [], closed: false, required: false}
 ";
     let terse = "types: [{name: a, map: {}}, {name: b, map: {elementType: {scalar: string}, unions: [{}]}}]";
-    assert_eq!(Schema::from_yaml(verbose).unwrap(), Schema::from_yaml(terse).unwrap());
-    assert_eq!(Schema::from_yaml(verbose).unwrap().to_value(), Value::from_yaml(terse).unwrap());
+    assert_eq!(
+        Schema::from_yaml(verbose).unwrap(),
+        Schema::from_yaml(terse).unwrap()
+    );
+    assert_eq!(
+        Schema::from_yaml(verbose).unwrap().to_value(),
+        Value::from_yaml(terse).unwrap()
+    );
     assert_eq!(Schema::from_yaml("").unwrap().to_value().to_json(), "{}");
 }
 
@@ -108,8 +121,16 @@ fn unions_keep_their_extensions() {
             discriminator: Some("kind".into()),
             deduce: true,
             fields: vec![
-                UnionField { field: "labels".into(), value: "Labels".into(), optional: false },
-                UnionField { field: "selector".into(), value: "Selector".into(), optional: true },
+                UnionField {
+                    field: "labels".into(),
+                    value: "Labels".into(),
+                    optional: false
+                },
+                UnionField {
+                    field: "selector".into(),
+                    value: "Selector".into(),
+                    optional: true
+                },
             ],
             empty_members: vec!["None".into(), "".into()],
             closed: true,
@@ -124,7 +145,17 @@ fn unions_keep_their_extensions() {
 fn types_are_found_by_name() {
     let schema = schema();
     let names: Vec<&str> = schema.type_names().collect();
-    assert_eq!(names, ["root", "strings", "containers", "container", "either", "nothing"]);
+    assert_eq!(
+        names,
+        [
+            "root",
+            "strings",
+            "containers",
+            "container",
+            "either",
+            "nothing"
+        ]
+    );
     assert!(schema.type_named("Root").is_none());
     let root = schema.type_named("root").unwrap();
     assert_eq!(root.name(), "root");
@@ -188,25 +219,48 @@ types:
     let node = schema.type_named("node").unwrap();
     let whole = field(&node, "whole").map.as_ref().unwrap();
     assert!(whole.atomic);
-    assert!(!schema.atom(whole.type_of("parts").unwrap()).map.as_ref().unwrap().atomic);
+    assert!(
+        !schema
+            .atom(whole.type_of("parts").unwrap())
+            .map
+            .as_ref()
+            .unwrap()
+            .atomic
+    );
     // Equal overrides share one type.
-    assert_eq!(whole.type_of("whole"), node.atom().map.as_ref().unwrap().type_of("whole"));
+    assert_eq!(
+        whole.type_of("whole"),
+        node.atom().map.as_ref().unwrap().type_of("whole")
+    );
 }
 
 #[test]
 fn keys_have_the_defaults_of_their_fields() {
     let containers = ty("containers");
     let list = containers.atom().list.as_ref().unwrap();
-    let keys: Vec<_> = list.keys.iter().map(|key| (key.name.as_str(), key.default.clone())).collect();
+    let keys: Vec<_> = list
+        .keys
+        .iter()
+        .map(|key| (key.name.as_str(), key.default.clone()))
+        .collect();
     assert_eq!(keys, [("name", None), ("port", Some(Value::from(80)))]);
     let root = ty("root");
-    assert!(field(&root, "finalizers").list.as_ref().unwrap().keys.is_empty());
+    assert!(
+        field(&root, "finalizers")
+            .list
+            .as_ref()
+            .unwrap()
+            .keys
+            .is_empty()
+    );
 }
 
 #[test]
 fn types_that_are_maps_and_associative_lists_are_polymorphic() {
     let plain = |kinds: &str| {
-        Schema::from_yaml(&format!("types: [{{name: a, {kinds}}}]")).unwrap().has_no_polymorphic_types()
+        Schema::from_yaml(&format!("types: [{{name: a, {kinds}}}]"))
+            .unwrap()
+            .has_no_polymorphic_types()
     };
     let list = |relationship| {
         format!("list: {{elementType: {{scalar: string}}, elementRelationship: {relationship}}}")
@@ -228,7 +282,10 @@ fn the_deduced_schema_has_two_types() {
     let atomic = any.schema().type_named(UNTYPED_ATOMIC).unwrap();
     assert!(atomic.atom().map.as_ref().unwrap().atomic);
     assert!(any.atom().map.as_ref().unwrap().untyped);
-    assert_eq!(Schema::from_value(&any.schema().to_value()).unwrap(), *any.schema());
+    assert_eq!(
+        Schema::from_value(&any.schema().to_value()).unwrap(),
+        *any.schema()
+    );
 }
 
 #[test]
@@ -240,26 +297,45 @@ fn ids_of_another_schema_do_not_panic() {
 
 #[test]
 fn kinds_have_the_names_of_the_format() {
-    assert_eq!(Scalar::ALL.map(Scalar::name), ["numeric", "string", "boolean", "untyped"]);
-    assert_eq!(Relationship::ALL.map(Relationship::name), ["associative", "atomic", "separable"]);
+    assert_eq!(
+        Scalar::ALL.map(Scalar::name),
+        ["numeric", "string", "boolean", "untyped"]
+    );
+    assert_eq!(
+        Relationship::ALL.map(Relationship::name),
+        ["associative", "atomic", "separable"]
+    );
 }
 
 /// Runs if the schema of Kubernetes is available.
 #[test]
 fn the_kubernetes_schema_round_trips() {
     let Some(shared) = std::env::var_os("FIELDMANAGER_SHARED") else {
-        eprintln!("skipped: FIELDMANAGER_SHARED does not name a folder with data/kubernetes-schema.yaml");
+        eprintln!(
+            "skipped: FIELDMANAGER_SHARED does not name a folder with data/kubernetes-schema.yaml"
+        );
         return;
     };
     let file = std::path::Path::new(&shared).join("data/kubernetes-schema.yaml");
-    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let text = std::fs::read_to_string(&file)
+        .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let schema = Schema::from_yaml(&text).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(Schema::from_value(&schema.to_value()).unwrap(), schema);
     assert!(schema.type_names().count() > 500);
     let container = schema.type_named("io.k8s.api.core.v1.Container").unwrap();
     let ports = field(&container, "ports").list.as_ref().unwrap();
-    let keys: Vec<_> = ports.keys.iter().map(|key| (key.name.as_str(), key.default.clone())).collect();
-    assert_eq!(keys, [("containerPort", Some(Value::from(0))), ("protocol", Some(Value::from("TCP")))]);
+    let keys: Vec<_> = ports
+        .keys
+        .iter()
+        .map(|key| (key.name.as_str(), key.default.clone()))
+        .collect();
+    assert_eq!(
+        keys,
+        [
+            ("containerPort", Some(Value::from(0))),
+            ("protocol", Some(Value::from("TCP")))
+        ]
+    );
     let service = schema.type_named("io.k8s.api.core.v1.ServiceSpec").unwrap();
     assert!(field(&service, "selector").map.as_ref().unwrap().atomic);
 }

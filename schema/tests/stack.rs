@@ -13,21 +13,53 @@ const DEEP: usize = 10_000;
 
 /// Nested types, as lists or as fields and elements of maps.
 fn definitions(levels: usize, lists: bool, scalar: Scalar) -> Vec<TypeDef> {
-    let mut atom = AtomDef { scalar: Some(scalar), ..AtomDef::default() };
+    let mut atom = AtomDef {
+        scalar: Some(scalar),
+        ..AtomDef::default()
+    };
     for level in 0..levels {
-        let below = TypeRef { inlined: atom, ..TypeRef::default() };
+        let below = TypeRef {
+            inlined: atom,
+            ..TypeRef::default()
+        };
         atom = AtomDef::default();
         if lists {
             let relationship = Some(Relationship::Atomic);
-            atom.list = Some(ListDef { element: below, relationship, keys: Vec::new() }.into());
+            atom.list = Some(
+                ListDef {
+                    element: below,
+                    relationship,
+                    keys: Vec::new(),
+                }
+                .into(),
+            );
         } else if level % 2 == 0 {
-            atom.map = Some(MapDef { element: Some(below), ..MapDef::default() }.into());
+            atom.map = Some(
+                MapDef {
+                    element: Some(below),
+                    ..MapDef::default()
+                }
+                .into(),
+            );
         } else {
-            let field = FieldDef { name: "a".into(), ty: below, default: None };
-            atom.map = Some(MapDef { fields: vec![field], ..MapDef::default() }.into());
+            let field = FieldDef {
+                name: "a".into(),
+                ty: below,
+                default: None,
+            };
+            atom.map = Some(
+                MapDef {
+                    fields: vec![field],
+                    ..MapDef::default()
+                }
+                .into(),
+            );
         }
     }
-    vec![TypeDef { name: "t".into(), atom }]
+    vec![TypeDef {
+        name: "t".into(),
+        atom,
+    }]
 }
 
 #[test]
@@ -50,7 +82,8 @@ fn definitions_beyond_the_depth_limit_are_rejected() {
     on_small_stack("from_definitions", || {
         for lists in [true, false] {
             for levels in [MAX_DEPTH + 1, DEEP] {
-                let error = Schema::from_definitions(definitions(levels, lists, Scalar::String)).unwrap_err();
+                let error = Schema::from_definitions(definitions(levels, lists, Scalar::String))
+                    .unwrap_err();
                 let expected = "inlined types are nested deeper than 256 levels";
                 assert!(error.to_string().ends_with(expected), "{error}");
                 assert_eq!(error.faults().len(), 1);

@@ -12,16 +12,30 @@ pub fn ip(text: &str) -> Option<IpAddr> {
     if let Ok(ip) = text.parse() {
         return Some(ip);
     }
-    let (prefix, v4) = text.rsplit_once(':').map_or(("", text), |(prefix, v4)| (prefix, v4));
+    // Leading zeros of numbers are removed, which the parser of Rust refuses.
+    let (prefix, v4) = text
+        .rsplit_once(':')
+        .map_or(("", text), |(prefix, v4)| (prefix, v4));
     let numbers: Vec<String> = v4
         .split('.')
-        .map(|number| number.parse::<u8>().ok().filter(|_| !number.starts_with('+')).map(|n| n.to_string()))
+        .map(|number| {
+            number
+                .parse::<u8>()
+                .ok()
+                .filter(|_| !number.starts_with('+'))
+                .map(|n| n.to_string())
+        })
         .collect::<Option<_>>()?;
+
     if numbers.len() != 4 {
         return None;
     }
     let v4 = numbers.join(".");
-    if prefix.is_empty() { v4.parse().ok() } else { format!("{prefix}:{v4}").parse().ok() }
+    if prefix.is_empty() {
+        v4.parse().ok()
+    } else {
+        format!("{prefix}:{v4}").parse().ok()
+    }
 }
 
 /// The address and the length of a range of IP addresses.
@@ -32,7 +46,13 @@ pub fn ip(text: &str) -> Option<IpAddr> {
 /// ```
 pub fn cidr(text: &str) -> Option<(IpAddr, u8)> {
     let (address, length) = text.split_once('/')?;
-    let (address, length) = (ip(address)?, length.parse::<u8>().ok().filter(|_| !length.starts_with('+'))?);
+    let (address, length) = (
+        ip(address)?,
+        length
+            .parse::<u8>()
+            .ok()
+            .filter(|_| !length.starts_with('+'))?,
+    );
     (length <= if address.is_ipv4() { 32 } else { 128 }).then_some((address, length))
 }
 
@@ -55,11 +75,15 @@ pub fn contains((start, length): (IpAddr, u8), address: IpAddr) -> bool {
 pub fn first((address, length): (IpAddr, u8)) -> IpAddr {
     match address {
         IpAddr::V4(v4) => {
-            let mask = u32::MAX.checked_shl(32_u32.saturating_sub(length.into())).unwrap_or_default();
+            let mask = u32::MAX
+                .checked_shl(32_u32.saturating_sub(length.into()))
+                .unwrap_or_default();
             Ipv4Addr::from_bits(v4.to_bits() & mask).into()
         }
         IpAddr::V6(v6) => {
-            let mask = u128::MAX.checked_shl(128_u32.saturating_sub(length.into())).unwrap_or_default();
+            let mask = u128::MAX
+                .checked_shl(128_u32.saturating_sub(length.into()))
+                .unwrap_or_default();
             Ipv6Addr::from_bits(v6.to_bits() & mask).into()
         }
     }
@@ -74,13 +98,19 @@ mod tests {
         assert_eq!(ip("010.0.0.1"), ip("10.0.0.1"));
         assert_eq!(ip("::ffff:010.0.0.1"), ip("::ffff:10.0.0.1"));
         assert!(ip("10.0.0").is_none() && ip("x").is_none() && ip("10.0.0.256").is_none());
-        assert!(cidr("10.0.0.0/8").is_some() && cidr("10.0.0.0/33").is_none() && cidr("10.0.0.0").is_none());
+        assert!(
+            cidr("10.0.0.0/8").is_some()
+                && cidr("10.0.0.0/33").is_none()
+                && cidr("10.0.0.0").is_none()
+        );
     }
 
     #[test]
     fn ranges_contain_the_addresses_with_their_prefix() {
         let range = cidr("10.1.0.0/16").unwrap();
-        assert!(contains(range, ip("10.1.2.3").unwrap()) && !contains(range, ip("10.2.0.0").unwrap()));
+        assert!(
+            contains(range, ip("10.1.2.3").unwrap()) && !contains(range, ip("10.2.0.0").unwrap())
+        );
         assert!(!contains(range, ip("::1").unwrap()));
         assert!(contains(cidr("::/0").unwrap(), ip("ff::").unwrap()));
         assert_eq!(first(cidr("10.1.2.3/16").unwrap()), ip("10.1.0.0").unwrap());

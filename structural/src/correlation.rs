@@ -58,7 +58,11 @@ impl<'a> Correlated<'a> {
     pub fn item(self, at: usize, known: &mut Correlations<'a>) -> Option<Correlated<'a>> {
         let (new, old) = (self.new.as_list()?.get(at)?, self.old.as_list()?);
         let old = known.find(self.schema, old, new)?;
-        Some(Correlated { new, old, schema: self.schema.items.as_ref()? })
+        Some(Correlated {
+            new,
+            old,
+            schema: self.schema.items.as_ref()?,
+        })
     }
 
     /// Whether both values are equal. As in the API server, the items of a list of type map may have another order, and
@@ -72,11 +76,16 @@ impl<'a> Correlated<'a> {
                 if !is_map_list(self.schema) {
                     return self.new.strict_eq(self.old);
                 }
-                (0..new.len()).all(|at| self.item(at, known).is_some_and(|item| item.is_equal(known)))
+                (0..new.len()).all(|at| {
+                    self.item(at, known)
+                        .is_some_and(|item| item.is_equal(known))
+                })
             }),
             (Value::Map(new), Value::Map(old)) => self.memoized(known, |known| {
                 new.len() == old.len()
-                    && new.iter().all(|(name, _)| self.field(name).is_some_and(|field| field.is_equal(known)))
+                    && new.iter().all(|(name, _)| {
+                        self.field(name).is_some_and(|field| field.is_equal(known))
+                    })
             }),
             (new, old) => new.strict_eq(old),
         }
@@ -107,7 +116,12 @@ impl<'a> Correlations<'a> {
         let is_keyed = is_map_list(schema)
             && schema.generic.type_name == *"array"
             && !schema.extensions.list_map_keys.is_empty();
-        let key = if is_keyed { key_of(schema, item)? } else { return None };
+        let key = if is_keyed {
+            key_of(schema, item)?
+        } else {
+            return None;
+        };
+        // The first item with a key counts, as the old list may have duplicates.
         let items = self.items.entry(address(old)).or_insert_with(|| {
             let mut items = AHashMap::with_capacity(old.len());
             for item in old {
@@ -117,6 +131,7 @@ impl<'a> Correlations<'a> {
             }
             items
         });
+
         items.get(&key).copied()
     }
 }
@@ -132,6 +147,8 @@ fn key_of(schema: &Structural, item: &Value) -> Option<ListKey> {
             _ => return None,
         });
     }
+
+    // Strings are quoted, so that a delimiter inside one cannot make different keys equal.
     let mut out = String::new();
     for name in &schema.extensions.list_map_keys {
         out.push('\0');
@@ -144,5 +161,6 @@ fn key_of(schema: &Structural, item: &Value) -> Option<ListKey> {
             _ => return None,
         }
     }
+
     Some(ListKey::Several(out))
 }

@@ -9,8 +9,14 @@ const KEY: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 type Faults = Vec<String>;
 
 fn regex_text(text: &str, regex: &str, examples: &[&str]) -> String {
-    let examples: Vec<String> = examples.iter().map(|example| format!("'{example}', ")).collect();
-    format!("{text} (e.g. {}regex used for validation is '{regex}')", examples.join(" or "))
+    let examples: Vec<String> = examples
+        .iter()
+        .map(|example| format!("'{example}', "))
+        .collect();
+    format!(
+        "{text} (e.g. {}regex used for validation is '{regex}')",
+        examples.join(" or ")
+    )
 }
 
 fn is_lower(b: u8) -> bool {
@@ -36,7 +42,11 @@ pub(crate) fn is_subdomain(text: &str) -> bool {
 }
 
 fn is_key(text: &str) -> bool {
-    is_word(text, |b| b.is_ascii_alphanumeric(), |b| matches!(b, b'-' | b'_' | b'.'))
+    is_word(
+        text,
+        |b| b.is_ascii_alphanumeric(),
+        |b| matches!(b, b'-' | b'_' | b'.'),
+    )
 }
 
 /// The faults of a label of RFC 1123, the syntax of a namespace.
@@ -54,6 +64,7 @@ pub(crate) fn label_1123(name: &str) -> Faults {
             regex_text(text, LABEL_1123, &["my-name", "123-abc"])
         });
     }
+
     faults
 }
 
@@ -89,8 +100,10 @@ pub fn subdomain_1123(name: &str) -> Faults {
 pub fn qualified_name(key: &str) -> Vec<String> {
     const TEXT: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
                         alphanumeric character";
+    // The name and the whole key share this text, which is built once.
     let key_text = regex_text(TEXT, KEY, &["MyName", "my.name", "123-abc"]);
     let mut faults = Vec::new();
+    // Only one slash separates a prefix from the name. With several, the parts are unknown, so they are not checked.
     let name = match key.split_once('/') {
         None => key,
         Some((_, rest)) if rest.contains('/') => {
@@ -112,14 +125,18 @@ pub fn qualified_name(key: &str) -> Vec<String> {
                     faults.push(regex_text(text, SUBDOMAIN, &["example.com"]));
                 }
             }
+
             name
         }
     };
+
+    // An empty name fails the syntax too, so it has two faults.
     if name.is_empty() {
         faults.push("name part must be non-empty".to_owned());
     } else if name.len() > 63 {
         faults.push("name part must be no more than 63 bytes".to_owned());
     }
+
     if !is_key(name) {
         faults.push(format!("name part {key_text}"));
     }
@@ -135,8 +152,13 @@ pub fn label_value(value: &str) -> Vec<String> {
     if !value.is_empty() && !is_key(value) {
         let text = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and \
                     must start and end with an alphanumeric character";
-        faults.push(regex_text(text, &format!("({KEY})?"), &["MyValue", "my_value", "12345"]));
+        faults.push(regex_text(
+            text,
+            &format!("({KEY})?"),
+            &["MyValue", "my_value", "12345"],
+        ));
     }
+
     faults
 }
 
@@ -151,3 +173,28 @@ pub(crate) fn path_segment(name: &str, is_prefix: bool) -> Faults {
         .map(|bad| format!("may not contain '{bad}'"))
         .collect()
 }
+
+/// The words of CEL that cannot be names.
+pub const CEL_RESERVED: [&str; 21] = [
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];

@@ -103,8 +103,18 @@ impl FieldErrorKind {
 }
 
 impl FieldError {
-    fn new(path: FieldPath, kind: FieldErrorKind, value: Option<Value>, detail: impl Into<String>) -> Self {
-        FieldError { path, kind, value, detail: detail.into() }
+    fn new(
+        path: FieldPath,
+        kind: FieldErrorKind,
+        value: Option<Value>,
+        detail: impl Into<String>,
+    ) -> Self {
+        FieldError {
+            path,
+            kind,
+            value,
+            detail: detail.into(),
+        }
     }
 
     /// Creates an error for a missing required value.
@@ -165,7 +175,12 @@ impl FieldError {
     /// ```
     #[doc(hidden)]
     pub fn invalid_shown(path: FieldPath, json: &str, detail: impl fmt::Display) -> Self {
-        Self::new(path, FieldErrorKind::Invalid, None, format!("{json}: {detail}"))
+        Self::new(
+            path,
+            FieldErrorKind::Invalid,
+            None,
+            format!("{json}: {detail}"),
+        )
     }
 
     /// Creates an error for a check that failed for a reason that is not in the value.
@@ -192,7 +207,12 @@ impl FieldError {
         let items = if limit == 1 { "item" } else { "items" };
         let found = i64::try_from(found).unwrap_or(i64::MAX);
         let detail = format!("must have at most {limit} {items}");
-        Self::new(path, FieldErrorKind::TooMany, Some(Value::Int(found)), detail)
+        Self::new(
+            path,
+            FieldErrorKind::TooMany,
+            Some(Value::Int(found)),
+            detail,
+        )
     }
 
     /// Creates an error for a value that must be unique.
@@ -230,7 +250,13 @@ impl FieldError {
                 detail.push_str(&quote(value));
             }
         }
-        Self::new(path, FieldErrorKind::NotSupported, Some(value.into()), detail)
+
+        Self::new(
+            path,
+            FieldErrorKind::NotSupported,
+            Some(value.into()),
+            detail,
+        )
     }
 
     /// Creates an error for a string that is longer than `limit` bytes.
@@ -243,7 +269,12 @@ impl FieldError {
     #[doc(hidden)]
     pub fn too_long(path: FieldPath, limit: usize) -> Self {
         let bytes = if limit == 1 { "byte" } else { "bytes" };
-        Self::new(path, FieldErrorKind::TooLong, None, format!("may not be more than {limit} {bytes}"))
+        Self::new(
+            path,
+            FieldErrorKind::TooLong,
+            None,
+            format!("may not be more than {limit} {bytes}"),
+        )
     }
 
     /// The message without the path, as in a cause of a `Status`.
@@ -269,6 +300,7 @@ impl FieldError {
                 other => other.write_json_escaped(&mut out, Escape::Go),
             }
         }
+
         if !self.detail.is_empty() {
             out.push_str(": ");
             out.push_str(&self.detail);
@@ -398,6 +430,7 @@ impl fmt::Display for FieldPath {
                 Step::Index(at) => write!(f, "[{at}]")?,
             }
         }
+
         Ok(())
     }
 }
@@ -420,10 +453,16 @@ mod tests {
             (Value::from(0.00002), "2e-05"),
             (Value::from(-1e100), "-1e+100"),
             (Value::from(vec![1e6]), "[1000000]"),
-            (Value::from(vec!["a<b\u{8}\u{2028}\u{7f}"]), "[\"a\\u003cb\\b\\u2028\u{7f}\"]"),
+            (
+                Value::from(vec!["a<b\u{8}\u{2028}\u{7f}"]),
+                "[\"a\\u003cb\\b\\u2028\u{7f}\"]",
+            ),
             (Value::from(Vec::<i64>::new()), "[]"),
             (Value::from_json("{}").unwrap(), "{}"),
-            (Value::from_json(r#"{"b":null,"a":[1,{"x":""}]}"#).unwrap(), r#"{"a":[1,{"x":""}],"b":null}"#),
+            (
+                Value::from_json(r#"{"b":null,"a":[1,{"x":""}]}"#).unwrap(),
+                r#"{"a":[1,{"x":""}],"b":null}"#,
+            ),
         ] {
             let error = FieldError::invalid(FieldPath::empty(), value, "");
             assert_eq!(error.to_string(), format!("<nil>: Invalid value: {text}"));

@@ -26,7 +26,9 @@ impl Fields for &Structural {
     }
 
     fn additional(self) -> Option<Option<Self>> {
-        self.additional_properties.as_ref().map(|additional| additional.schema())
+        self.additional_properties
+            .as_ref()
+            .map(|additional| additional.schema())
     }
 }
 
@@ -36,11 +38,15 @@ impl Fields for &Map {
     }
 
     fn has_properties(self) -> bool {
-        self.get("properties").and_then(Value::as_map).is_some_and(|properties| !properties.is_empty())
+        self.get("properties")
+            .and_then(Value::as_map)
+            .is_some_and(|properties| !properties.is_empty())
     }
 
     fn additional(self) -> Option<Option<Self>> {
-        let additional = self.get("additionalProperties").filter(|value| !value.is_null());
+        let additional = self
+            .get("additionalProperties")
+            .filter(|value| !value.is_null());
         additional.map(Value::as_map)
     }
 }
@@ -77,20 +83,31 @@ pub struct Resolved<S> {
 pub fn resolve<S: Fields>(path: &str, schema: S, brackets: bool) -> Result<Resolved<S>, String> {
     const NO_FIELD: &str = "does not refer to a valid field";
     const END: &str = "unexpected end of JSON path";
-    let mut out = Resolved { path: String::new(), first: String::new(), schema };
+    let mut out = Resolved {
+        path: String::new(),
+        first: String::new(),
+        schema,
+    };
     let mut tokens = Tokens(path);
+
     while let Some(token) = tokens.next() {
+        // A name is behind a dot, or quoted in brackets, where it may have any character.
         let name = match token {
             "[" if !brackets => return Err("array notation is not allowed".to_owned()),
             "[" => {
                 let token = tokens.next().ok_or(END)?;
-                let inner = token.strip_prefix('\'').and_then(|inner| inner.strip_suffix('\''));
-                let inner = inner.ok_or_else(|| format!("expected single quoted string but got {token}"))?;
+                let inner = token
+                    .strip_prefix('\'')
+                    .and_then(|inner| inner.strip_suffix('\''));
+                let inner = inner
+                    .ok_or_else(|| format!("expected single quoted string but got {token}"))?;
                 unescaped(inner).ok_or("invalid string literal: invalid escape sequence")?
             }
             "." => tokens.next().ok_or(END)?.to_owned(),
             other => return Err(format!("expected [ or . but got: {other}")),
         };
+
+        // Declared properties exclude additional ones, so the schema says whether the name is a field or a key.
         let here = out.schema;
         if here.has_properties() {
             out.schema = here.property(&name).ok_or(NO_FIELD)?;
@@ -102,9 +119,11 @@ pub fn resolve<S: Fields>(path: &str, schema: S, brackets: bool) -> Result<Resol
             out.schema = here.additional().flatten().ok_or(NO_FIELD)?;
             out.path.push_str(&format!("[{name}]"));
         }
+
         if out.first.is_empty() {
             out.first = name;
         }
+        // The bracket is closed after the lookup, so an undeclared name is reported before an open bracket.
         if token == "[" {
             match tokens.next().ok_or(END)? {
                 "]" => {}
@@ -112,6 +131,7 @@ pub fn resolve<S: Fields>(path: &str, schema: S, brackets: bool) -> Result<Resol
             }
         }
     }
+
     Ok(out)
 }
 
@@ -142,6 +162,7 @@ impl<'p> Iterator for Tokens<'p> {
         };
         let (token, rest) = text.split_at_checked(end)?;
         self.0 = rest;
+
         Some(token)
     }
 }
@@ -166,5 +187,6 @@ fn unescaped(text: &str) -> Option<String> {
             c => out.push(c),
         }
     }
+
     Some(out)
 }

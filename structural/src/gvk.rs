@@ -27,7 +27,11 @@ pub struct GroupVersionKind {
 impl GroupVersionKind {
     /// Creates a kind from its parts.
     pub fn new(group: impl Into<Str>, version: impl Into<Str>, kind: impl Into<Str>) -> Self {
-        GroupVersionKind { group: group.into(), version: version.into(), kind: kind.into() }
+        GroupVersionKind {
+            group: group.into(),
+            version: version.into(),
+            kind: kind.into(),
+        }
     }
 
     /// Creates a kind from an `apiVersion`, which has no group and no slash for the core group, and a `kind`.
@@ -56,7 +60,10 @@ impl GroupVersionKind {
     #[doc(hidden)]
     pub fn of_object(object: &Value) -> Option<Self> {
         let text = |name: &str| object.get(name)?.as_str().filter(|text| !text.is_empty());
-        Some(Self::from_api_version_kind(text("apiVersion")?, text("kind")?))
+        Some(Self::from_api_version_kind(
+            text("apiVersion")?,
+            text("kind")?,
+        ))
     }
 
     /// The `apiVersion` of objects of the kind.

@@ -55,11 +55,14 @@ mod field_path;
 mod go_types;
 mod gvk;
 mod managed_fields;
+mod object_ext;
 mod quantity;
 mod schema;
 mod time;
+mod url;
 #[cfg(feature = "validation")]
 pub mod validation;
+mod webhook;
 
 pub use field_error::{FieldError, FieldErrorKind, FieldPath};
 pub use gvk::GroupVersionKind;
@@ -76,14 +79,24 @@ pub mod internal {
     pub use crate::correlation::{Correlated, Correlations};
     pub use crate::crd::internal::*;
     pub use crate::crd::is_definition;
-    pub use crate::dns::{label_1035, label_value, qualified_name, subdomain_1123};
+    pub use crate::dns::{CEL_RESERVED, label_1035, label_value, qualified_name, subdomain_1123};
     pub use crate::field_path::{Fields, Resolved, resolve as resolve_field};
     pub use crate::go_types::{go_type, json_kind};
     pub use crate::managed_fields::validate_manager;
+    pub use crate::object_ext::ObjectExt;
     pub use crate::quantity::{Quantity, QuantityError, canonical_quantity};
     pub use crate::schema::{
-        AdditionalProperties, Extensions, ExternalDocs, Generic, NameSyntax, NestedValueValidation, Node,
-        ValueValidation, finalizer_warnings, validate_object_meta, validate_object_meta_update,
+        AdditionalProperties, Extensions, ExternalDocs, Generic, NameSyntax, NestedValueValidation,
+        Node, ValueValidation, finalizer_warnings, validate_object_meta,
+        validate_object_meta_update,
     };
     pub use crate::time::{Timestamp, TimestampError};
+    /// URLs.
+    pub mod url {
+        pub use crate::url::{Url, parse, split_host};
+    }
+    /// The address of a webhook.
+    pub mod webhook {
+        pub use crate::webhook::{service, url};
+    }
 }

@@ -28,9 +28,13 @@ pub fn validate_manager(name: &str, path: &FieldPath) -> Vec<FieldError> {
         errors.push(FieldError::too_long(path.clone(), MAX_MANAGER));
     }
     for (at, c) in name.char_indices().filter(|(_, c)| !is_print(*c)) {
-        let detail = format!("invalid character U+{:04X} (at position {at})", u32::from(c));
+        let detail = format!(
+            "invalid character U+{:04X} (at position {at})",
+            u32::from(c)
+        );
         errors.push(FieldError::invalid(path.clone(), name, detail));
     }
+
     errors
 }
 
@@ -66,6 +70,7 @@ pub fn validate_managed_fields(list: Option<&Value>, path: &FieldPath) -> Vec<Fi
         }
         Some(other) => errors.push(type_fault(path.clone(), other, "list")),
     }
+
     errors
 }
 
@@ -76,6 +81,7 @@ fn validate_entry(entry: &Value, path: &FieldPath, errors: &mut Vec<FieldError>)
         Value::Null => &Map::new(),
         other => return errors.push(type_fault(path.clone(), other, "map")),
     };
+
     // A value that is not a string is reported and then treated as absent.
     let text = |name: &str, errors: &mut Vec<FieldError>| match members.get(name) {
         Some(Value::String(text)) => Some(text.clone()),
@@ -85,6 +91,7 @@ fn validate_entry(entry: &Value, path: &FieldPath, errors: &mut Vec<FieldError>)
             None
         }
     };
+
     if let Some(operation) = text("operation", errors) {
         let at = path.child("operation");
         match operation.as_str() {
@@ -93,18 +100,34 @@ fn validate_entry(entry: &Value, path: &FieldPath, errors: &mut Vec<FieldError>)
             other => errors.push(FieldError::not_supported(at, other, &["Apply", "Update"])),
         }
     }
-    if let Some(kind) = text("fieldsType", errors).filter(|kind| !matches!(kind.as_str(), "" | "FieldsV1")) {
-        errors.push(FieldError::invalid(path.child("fieldsType"), kind, "must be `FieldsV1`"));
+
+    if let Some(kind) =
+        text("fieldsType", errors).filter(|kind| !matches!(kind.as_str(), "" | "FieldsV1"))
+    {
+        errors.push(FieldError::invalid(
+            path.child("fieldsType"),
+            kind,
+            "must be `FieldsV1`",
+        ));
     }
+
     if let Some(manager) = text("manager", errors) {
         errors.extend(validate_manager(&manager, &path.child("manager")));
     }
     if text("subresource", errors).is_some_and(|name| name.len() > MAX_SUBRESOURCE) {
-        errors.push(FieldError::too_long(path.child("subresource"), MAX_SUBRESOURCE));
+        errors.push(FieldError::too_long(
+            path.child("subresource"),
+            MAX_SUBRESOURCE,
+        ));
     }
 }
 
 fn type_fault(path: FieldPath, found: &Value, expected: &str) -> FieldError {
     let detail = format!("expected {expected}, got {}", found.kind());
-    FieldError { path, kind: FieldErrorKind::TypeInvalid, value: Some(found.clone()), detail }
+    FieldError {
+        path,
+        kind: FieldErrorKind::TypeInvalid,
+        value: Some(found.clone()),
+        detail,
+    }
 }

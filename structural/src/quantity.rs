@@ -8,7 +8,9 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
     /// The form is not that of a quantity.
-    #[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
+    #[error(
+        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+    )]
     Format,
     /// The number has no digits.
     #[error("unable to parse numeric part of quantity")]
@@ -52,7 +54,11 @@ impl Quantity {
         };
         let nanos = nanos.unwrap_or(LARGEST);
         let nanos = if parsed.parts.negative { -nanos } else { nanos };
-        Ok(Quantity { nanos, is_decimal: !parsed.is_small })
+
+        Ok(Quantity {
+            nanos,
+            is_decimal: !parsed.is_small,
+        })
     }
 }
 
@@ -99,8 +105,15 @@ fn split(text: &str) -> Result<Parts<'_>, QuantityError> {
     let negative = text.starts_with('-');
     let stripped = unsigned.trim_start_matches('0');
     if stripped.is_empty() {
-        return Ok(Parts { negative, value: "0", whole: "0", fraction: "", suffix: "" });
+        return Ok(Parts {
+            negative,
+            value: "0",
+            whole: "0",
+            fraction: "",
+            suffix: "",
+        });
     }
+
     let (whole, rest) = split_while(stripped, |byte| byte.is_ascii_digit());
     let (fraction, rest) = match rest.strip_prefix('.') {
         Some(rest) => split_while(rest, |byte| byte.is_ascii_digit()),
@@ -112,11 +125,21 @@ fn split(text: &str) -> Result<Parts<'_>, QuantityError> {
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(WrongFormat);
     }
-    Ok(Parts { negative, value, whole: if whole.is_empty() { "0" } else { whole }, fraction, suffix: rest })
+
+    Ok(Parts {
+        negative,
+        value,
+        whole: if whole.is_empty() { "0" } else { whole },
+        fraction,
+        suffix: rest,
+    })
 }
 
 fn split_while(text: &str, matches: impl Fn(u8) -> bool) -> (&str, &str) {
-    let end = text.bytes().position(|byte| !matches(byte)).unwrap_or(text.len());
+    let end = text
+        .bytes()
+        .position(|byte| !matches(byte))
+        .unwrap_or(text.len());
     text.split_at_checked(end).unwrap_or((text, ""))
 }
 
@@ -171,17 +194,25 @@ impl<'a> Parsed<'a> {
         let (exponent, notation) = exponent(parts.suffix).ok_or(Suffix)?;
         let length = |text: &str| i32::try_from(text.len()).unwrap_or(i32::MAX / 2);
         let (whole, fraction) = (length(parts.whole), length(parts.fraction));
+        // The precision decides between the two representations of Go, which keep or rewrite the text differently.
         let (scale, precision) = match notation {
             Notation::Binary if fraction > 0 => (0, -1),
             Notation::Binary => (0, 15 - whole - exponent * 3 / 10 - 1),
             _ => (exponent, MAX_DIGITS - whole - fraction),
         };
+
         let scale = scale.wrapping_sub(fraction);
         let is_small = precision >= 0 && scale >= NANO;
         if !is_small && !parts.value.bytes().any(|byte| byte.is_ascii_digit()) {
             return Err(Numeric);
         }
-        Ok(Parsed { parts, notation, exponent, scale, is_small })
+        Ok(Parsed {
+            parts,
+            notation,
+            exponent,
+            scale,
+            is_small,
+        })
     }
 
     fn digits(&self) -> impl DoubleEndedIterator<Item = u8> {
@@ -190,13 +221,20 @@ impl<'a> Parsed<'a> {
 
     /// The digits of a small number, which are at most 18, as an integer.
     fn mantissa(&self) -> i64 {
-        self.digits().fold(0, |value, digit| value.wrapping_mul(10).wrapping_add(i64::from(digit - b'0')))
+        self.digits().fold(0, |value, digit| {
+            value.wrapping_mul(10).wrapping_add(i64::from(digit - b'0'))
+        })
     }
 
     /// A small number without its sign, as an integer and a power of ten.
     fn small(&self) -> Option<(i64, i32)> {
-        let factor = if self.notation == Notation::Binary { self.exponent } else { 0 };
-        self.is_small.then(|| (self.mantissa() << factor, self.scale))
+        let factor = if self.notation == Notation::Binary {
+            self.exponent
+        } else {
+            0
+        };
+        self.is_small
+            .then(|| (self.mantissa() << factor, self.scale))
     }
 
     /// The number without its sign, rounded away from zero to billionths.
@@ -238,7 +276,11 @@ pub fn canonical_quantity(text: &str) -> Result<Cow<'_, str>, QuantityError> {
     Ok(if text == "0" || parsed.keeps_text() {
         Cow::Borrowed(text)
     } else {
-        Cow::Owned(write(parsed.number(), parsed.parts.negative, parsed.notation))
+        Cow::Owned(write(
+            parsed.number(),
+            parsed.parts.negative,
+            parsed.notation,
+        ))
     })
 }
 
@@ -257,7 +299,12 @@ impl Number {
         digits.truncate(kept);
         let leading = digits.len() - digits.trim_start_matches('0').len();
         digits.drain(..leading);
-        let exponent = if digits.is_empty() { 0 } else { exponent.wrapping_add(zeros) };
+        let exponent = if digits.is_empty() {
+            0
+        } else {
+            exponent.wrapping_add(zeros)
+        };
+
         Number { digits, exponent }
     }
 
@@ -267,7 +314,11 @@ impl Number {
 
     /// The number in billionths, to which it is rounded; `None` if it is too large.
     fn nanos(&self) -> Option<i128> {
-        if self.is_zero() { Some(0) } else { in_nanos(self.digits.parse().ok()?, self.exponent) }
+        if self.is_zero() {
+            Some(0)
+        } else {
+            in_nanos(self.digits.parse().ok()?, self.exponent)
+        }
     }
 
     /// The number rounded away from zero to a multiple of a power of ten.
@@ -275,17 +326,25 @@ impl Number {
         if self.is_zero() || self.exponent >= exponent {
             return self;
         }
-        let dropped = usize::try_from(i64::from(exponent) - i64::from(self.exponent)).unwrap_or(usize::MAX);
+        let dropped =
+            usize::try_from(i64::from(exponent) - i64::from(self.exponent)).unwrap_or(usize::MAX);
         let kept = self.digits.len().saturating_sub(dropped);
+
         // The dropped digits are not all zero, since trailing zeros were removed.
         let mut digits: Vec<u8> = self.digits.bytes().take(kept).collect();
-        let nines = digits.iter().rev().take_while(|digit| **digit == b'9').count();
+        let nines = digits
+            .iter()
+            .rev()
+            .take_while(|digit| **digit == b'9')
+            .count();
+        // Rounding up carries over the nines at the end to the digit before them.
         let (head, tail) = digits.split_at_mut(kept - nines);
         tail.fill(b'0');
         match head.last_mut() {
             Some(digit) => *digit += 1,
             None => digits.insert(0, b'1'),
         }
+
         Number::new(digits.into_iter().map(char::from).collect(), exponent)
     }
 
@@ -295,7 +354,10 @@ impl Number {
             return Some(0);
         }
         let zeros = u32::try_from(self.exponent).ok()?;
-        self.digits.parse::<u64>().ok()?.checked_mul(10_u64.checked_pow(zeros)?)
+        self.digits
+            .parse::<u64>()
+            .ok()?
+            .checked_mul(10_u64.checked_pow(zeros)?)
     }
 
     /// Whether the number is greater than an integer.
@@ -323,6 +385,8 @@ fn binary(parts: &Parts<'_>, exponent: i32) -> Number {
         digits.push(b'0' + (carry % 10) as u8);
         carry /= 10;
     }
+
+    // The multiplication is in decimal digits, since the number may have any length.
     while carry > 0 {
         digits.push(b'0' + (carry % 10) as u8);
         carry /= 10;
@@ -330,9 +394,11 @@ fn binary(parts: &Parts<'_>, exponent: i32) -> Number {
     let digits = digits.into_iter().rev().map(char::from).collect();
     let scale = i32::try_from(parts.fraction.len()).unwrap_or(i32::MAX);
     let number = Number::new(digits, -scale).rounded_up(NANO);
-    match number.exceeds(i64::MAX as u64) {
-        true => Number::new(i64::MAX.to_string(), 0),
-        false => number,
+
+    if number.exceeds(i64::MAX as u64) {
+        Number::new(i64::MAX.to_string(), 0)
+    } else {
+        number
     }
 }
 
@@ -342,13 +408,17 @@ fn write(number: Number, negative: bool, notation: Notation) -> String {
     }
     let sign = if negative { "-" } else { "" };
     let integer = number.to_integer();
+
     if let (Notation::Binary, Some(integer)) = (notation, integer)
         && integer >= 1024
     {
         let thousands = (integer.trailing_zeros() / 10).min(6);
-        let suffix = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].get(thousands as usize).unwrap_or(&"");
+        let suffix = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
+            .get(thousands as usize)
+            .unwrap_or(&"");
         return format!("{sign}{}{suffix}", integer >> (10 * thousands));
     }
+
     // The exponent is a multiple of three, so up to two zeros are written.
     let excess = number.exponent.rem_euclid(3);
     let exponent = i64::from(number.exponent) - i64::from(excess);
@@ -368,6 +438,7 @@ fn write(number: Number, negative: bool, notation: Notation) -> String {
         // Go writes no suffix for an exponent that has none.
         _ => String::new(),
     };
+
     format!("{sign}{}{zeros}{suffix}", number.digits)
 }
 
@@ -417,7 +488,10 @@ mod tests {
             ("0.0000000001", "1n"),
             ("1e-10", "1e-9"),
             ("9.9999999999", "10"),
-            ("123456789012345678901234567890", "123456789012345678901234567890"),
+            (
+                "123456789012345678901234567890",
+                "123456789012345678901234567890",
+            ),
             ("9223372036854775807", "9223372036854775807"),
             ("9223372036854775808Ki", "9223372036854775807"),
             ("16Ei", "9223372036854775807"),
@@ -459,18 +533,36 @@ mod tests {
     #[test]
     fn canonical_strings_are_kept() {
         for text in ["0", "1", "100m", "1500m", "1Gi", "1e3", "1.500", "+5"] {
-            assert!(matches!(canonical_quantity(text), Ok(Cow::Borrowed(_))), "{text}");
+            assert!(
+                matches!(canonical_quantity(text), Ok(Cow::Borrowed(_))),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn numbers_of_any_length_and_exponent_are_read() {
         let long = "9".repeat(100_000);
-        for suffix in
-            ["", "Ki", "Ei", "m", "e5", "e-5", "e2147483647", "e-2147483648", "e9223372036854775807"]
-        {
-            for text in [format!("{long}{suffix}"), format!("0.{long}{suffix}"), format!("1{suffix}")] {
-                assert!(canonical_quantity(&text).is_ok() && Quantity::parse(&text).is_ok(), "{suffix}");
+        for suffix in [
+            "",
+            "Ki",
+            "Ei",
+            "m",
+            "e5",
+            "e-5",
+            "e2147483647",
+            "e-2147483648",
+            "e9223372036854775807",
+        ] {
+            for text in [
+                format!("{long}{suffix}"),
+                format!("0.{long}{suffix}"),
+                format!("1{suffix}"),
+            ] {
+                assert!(
+                    canonical_quantity(&text).is_ok() && Quantity::parse(&text).is_ok(),
+                    "{suffix}"
+                );
             }
         }
     }
@@ -485,10 +577,18 @@ mod tests {
             ("1e20", 100_000_000_000_000_000_000_000_000_000, false),
             ("1e99", LARGEST, false),
             ("16Ei", i128::from(i64::MAX) * 1_000_000_000, true),
-            ("100000000000000000000", 100_000_000_000_000_000_000_000_000_000, true),
+            (
+                "100000000000000000000",
+                100_000_000_000_000_000_000_000_000_000,
+                true,
+            ),
         ] {
             let found = Quantity::parse(text).unwrap();
-            assert_eq!((found.nanos, found.is_decimal), (nanos, is_decimal), "{text}");
+            assert_eq!(
+                (found.nanos, found.is_decimal),
+                (nanos, is_decimal),
+                "{text}"
+            );
         }
     }
 }

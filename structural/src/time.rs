@@ -67,7 +67,10 @@ impl Timestamp {
     /// assert!(Timestamp::from_unix_seconds(253_402_300_800).is_none());
     /// ```
     pub fn from_unix_seconds(seconds: i64) -> Option<Self> {
-        let time = Timestamp { seconds, nanoseconds: 0 };
+        let time = Timestamp {
+            seconds,
+            nanoseconds: 0,
+        };
         time.has_four_digit_year().then_some(time)
     }
 
@@ -135,7 +138,12 @@ impl fmt::Display for Timestamp {
         let (month, day) = (date.month(), date.day());
         let second = self.seconds.rem_euclid(DAY);
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-        write!(f, "{sign}{:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z", year.abs())
+
+        write!(
+            f,
+            "{sign}{:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z",
+            year.abs()
+        )
     }
 }
 
@@ -159,7 +167,12 @@ impl Layout {
 }
 
 fn parse(text: &str, layout: Layout) -> Result<Timestamp, Fault> {
-    let mut parser = Parser { text, rest: text, layout };
+    let mut parser = Parser {
+        text,
+        rest: text,
+        layout,
+    };
+    // Each element is checked as soon as it is read, since Go reports the first fault of the text.
     let year = parser.digits(4, "2006")?;
     parser.literal('-')?;
     let month = parser.two("01", true)?;
@@ -167,6 +180,8 @@ fn parse(text: &str, layout: Layout) -> Result<Timestamp, Fault> {
     parser.literal('-')?;
     let day = parser.two("02", true)?;
     parser.literal('T')?;
+
+    // As in Go, only the hour may have one digit.
     let hour = parser.two("15", false)?;
     parser.range(hour < 24, "hour")?;
     parser.literal(':')?;
@@ -179,16 +194,29 @@ fn parse(text: &str, layout: Layout) -> Result<Timestamp, Fault> {
         Layout::Seconds => parser.fraction(),
         Layout::Micro => parser.six_digits()?,
     };
+
+    // Text behind the zone is reported before a day that the month does not have.
     let offset = parser.zone()?;
     if !parser.rest.is_empty() {
-        return Err(format!("parsing time {}: extra text: {}", quote(text), quote(parser.rest)));
+        return Err(format!(
+            "parsing time {}: extra text: {}",
+            quote(text),
+            quote(parser.rest)
+        ));
     }
+
     let Ok(date) = Date::new(year - CYCLE, month as i8, day as i8) else {
         return Err(format!("parsing time {}: day out of range", quote(text)));
     };
-    let midnight = date.duration_since(jiff::civil::date(1970 - CYCLE, 1, 1)).as_secs();
+    let midnight = date
+        .duration_since(jiff::civil::date(1970 - CYCLE, 1, 1))
+        .as_secs();
     let of_day = i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second);
-    Ok(Timestamp { seconds: midnight + of_day - offset, nanoseconds })
+
+    Ok(Timestamp {
+        seconds: midnight + of_day - offset,
+        nanoseconds,
+    })
 }
 
 /// The message of Go's `time.Parse`.
@@ -212,7 +240,14 @@ impl Parser<'_> {
     }
 
     fn range(&self, fits: bool, what: &str) -> Result<(), Fault> {
-        if fits { Ok(()) } else { Err(format!("parsing time {}: {what} out of range", quote(self.text))) }
+        if fits {
+            Ok(())
+        } else {
+            Err(format!(
+                "parsing time {}: {what} out of range",
+                quote(self.text)
+            ))
+        }
     }
 
     fn literal(&mut self, c: char) -> Result<(), Fault> {
@@ -243,30 +278,49 @@ impl Parser<'_> {
 
     /// Parses the nanoseconds of a fraction of a second. Excess digits are skipped.
     fn fraction(&mut self) -> u32 {
-        let Some(digits) = self.rest.strip_prefix(['.', ',']) else { return 0 };
-        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-        let Some((digits, rest)) = digits.split_at_checked(end).filter(|(digits, _)| !digits.is_empty())
+        let Some(digits) = self.rest.strip_prefix(['.', ',']) else {
+            return 0;
+        };
+        let end = digits
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(digits.len());
+        let Some((digits, rest)) = digits
+            .split_at_checked(end)
+            .filter(|(digits, _)| !digits.is_empty())
         else {
             return 0;
         };
+
+        // Missing digits are zeros, and those beyond nanoseconds are dropped, not rounded.
         self.rest = rest;
         let digits = digits.bytes().map(|digit| u32::from(digit - b'0'));
-        digits.chain(std::iter::repeat(0)).take(9).fold(0, |number, digit| number * 10 + digit)
+        digits
+            .chain(std::iter::repeat(0))
+            .take(9)
+            .fold(0, |number, digit| number * 10 + digit)
     }
 
     /// Parses the nanoseconds of a fraction of six digits. The first may be a plus sign, as in Go.
     fn six_digits(&mut self) -> Result<u32, Fault> {
         let whole = self.rest;
-        let Some((fraction, rest)) = whole.split_at_checked(7) else { return self.bad(whole, ".000000") };
-        let Some(digits) = fraction.strip_prefix(['.', ',']) else { return self.bad(whole, ".000000") };
+        let Some((fraction, rest)) = whole.split_at_checked(7) else {
+            return self.bad(whole, ".000000");
+        };
+        let Some(digits) = fraction.strip_prefix(['.', ',']) else {
+            return self.bad(whole, ".000000");
+        };
+
         let unsigned = digits.strip_prefix(['+', '-']).unwrap_or(digits);
-        let Some(micros) =
-            unsigned.parse::<u32>().ok().filter(|_| unsigned.bytes().all(|b| b.is_ascii_digit()))
+        let Some(micros) = unsigned
+            .parse::<u32>()
+            .ok()
+            .filter(|_| unsigned.bytes().all(|b| b.is_ascii_digit()))
         else {
             return self.bad(whole, ".000000");
         };
         self.range(!digits.starts_with('-') || micros == 0, "fractional second")?;
         self.rest = rest;
+
         Ok(micros * 1000)
     }
 
@@ -278,21 +332,30 @@ impl Parser<'_> {
         }
         let whole = self.rest;
         let number = |text: Option<&str>| -> Option<i64> {
-            text.filter(|text| text.bytes().all(|b| b.is_ascii_digit()))?.parse().ok()
+            text.filter(|text| text.bytes().all(|b| b.is_ascii_digit()))?
+                .parse()
+                .ok()
         };
         let sign = match whole.bytes().next() {
             Some(b'+') => Some(1),
             Some(b'-') => Some(-1),
             _ => None,
         };
-        let (Some(":"), Some(hours), Some(minutes)) =
-            (whole.get(3..4), number(whole.get(1..3)), number(whole.get(4..6)))
-        else {
+
+        let (Some(":"), Some(hours), Some(minutes)) = (
+            whole.get(3..4),
+            number(whole.get(1..3)),
+            number(whole.get(4..6)),
+        ) else {
             return self.bad(whole, "Z07:00");
         };
+
+        // Go checks the numbers before the sign, and allows 24 hours and 60 minutes.
         self.range(hours <= 24, "time zone offset hour")?;
         self.range(minutes <= 60, "time zone offset minute")?;
-        let Some(sign) = sign else { return self.bad(whole, "Z07:00") };
+        let Some(sign) = sign else {
+            return self.bad(whole, "Z07:00");
+        };
         self.rest = whole.get(6..).unwrap_or_default();
         Ok(sign * (hours * 3600 + minutes * 60))
     }
@@ -306,10 +369,14 @@ fn quote(text: &str) -> String {
         let _ = match c {
             '"' | '\\' => write!(out, "\\{c}"),
             ' '..='\x7f' => write!(out, "{c}"),
-            _ => c.encode_utf8(&mut [0; 4]).bytes().try_for_each(|b| write!(out, "\\x{b:02x}")),
+            _ => c
+                .encode_utf8(&mut [0; 4])
+                .bytes()
+                .try_for_each(|b| write!(out, "\\x{b:02x}")),
         };
     }
     out.push('"');
+
     out
 }
 
@@ -328,38 +395,83 @@ mod tests {
             ("0000-01-01T01:00:00+02:00", "-0001-12-31T23:00:00Z"),
             ("9999-12-31T23:59:59-00:01", "10000-01-01T00:00:59Z"),
             ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59Z"),
-            ("2020-01-01T00:00:00.1234567890123456789Z", "2020-01-01T00:00:00Z"),
+            (
+                "2020-01-01T00:00:00.1234567890123456789Z",
+                "2020-01-01T00:00:00Z",
+            ),
             ("0001-01-01T00:00:00.5Z", "0001-01-01T00:00:00Z"),
         ] {
             let parsed: Timestamp = text.parse().unwrap();
             assert_eq!(parsed.to_string(), time);
             assert!(!parsed.is_zero(), "{text}");
-            assert_eq!(parsed.has_four_digit_year(), time.parse::<Timestamp>().is_ok(), "{text}");
+            assert_eq!(
+                parsed.has_four_digit_year(),
+                time.parse::<Timestamp>().is_ok(),
+                "{text}"
+            );
         }
-        assert!("0001-01-01T01:00:00+01:00".parse::<Timestamp>().unwrap().is_zero());
+        assert!(
+            "0001-01-01T01:00:00+01:00"
+                .parse::<Timestamp>()
+                .unwrap()
+                .is_zero()
+        );
     }
 
     #[test]
     fn error_messages_equal_those_of_go() {
         let layout = "2006-01-02T15:04:05Z07:00";
         for (text, fault) in [
-            ("x", format!(r#" as "{layout}": cannot parse "x" as "2006""#)),
-            ("2020-1-01T00:00:00Z", format!(r#" as "{layout}": cannot parse "1-01T00:00:00Z" as "01""#)),
+            (
+                "x",
+                format!(r#" as "{layout}": cannot parse "x" as "2006""#),
+            ),
+            (
+                "2020-1-01T00:00:00Z",
+                format!(r#" as "{layout}": cannot parse "1-01T00:00:00Z" as "01""#),
+            ),
             ("2020-13-01T00:00:00Z", ": month out of range".to_owned()),
             ("2021-02-29T00:00:00Z", ": day out of range".to_owned()),
             ("2020-01-01T24:00:00Z", ": hour out of range".to_owned()),
-            ("2020-01-01T00:00:00", format!(r#" as "{layout}": cannot parse "" as "Z07:00""#)),
+            (
+                "2020-01-01T00:00:00",
+                format!(r#" as "{layout}": cannot parse "" as "Z07:00""#),
+            ),
             ("2020-01-01T00:00:00Zx", r#": extra text: "x""#.to_owned()),
-            ("2020-01-01T00:00:00Z[UTC]", r#": extra text: "[UTC]""#.to_owned()),
+            (
+                "2020-01-01T00:00:00Z[UTC]",
+                r#": extra text: "[UTC]""#.to_owned(),
+            ),
             ("2020-01-01T00:00:60Z", ": second out of range".to_owned()),
-            ("2020-01-01T00:00Z", format!(r#" as "{layout}": cannot parse "Z" as ":""#)),
-            ("2020-01-01t00:00:00Z", format!(r#" as "{layout}": cannot parse "t00:00:00Z" as "T""#)),
-            ("2020-01-01T00:00:00z", format!(r#" as "{layout}": cannot parse "z" as "Z07:00""#)),
-            ("2020-01-01 00:00:00Z", format!(r#" as "{layout}": cannot parse " 00:00:00Z" as "T""#)),
-            ("2020-01-01T00:00:00+25:00", ": time zone offset hour out of range".to_owned()),
-            ("2020-01-01T00:00:00+24:61", ": time zone offset minute out of range".to_owned()),
+            (
+                "2020-01-01T00:00Z",
+                format!(r#" as "{layout}": cannot parse "Z" as ":""#),
+            ),
+            (
+                "2020-01-01t00:00:00Z",
+                format!(r#" as "{layout}": cannot parse "t00:00:00Z" as "T""#),
+            ),
+            (
+                "2020-01-01T00:00:00z",
+                format!(r#" as "{layout}": cannot parse "z" as "Z07:00""#),
+            ),
+            (
+                "2020-01-01 00:00:00Z",
+                format!(r#" as "{layout}": cannot parse " 00:00:00Z" as "T""#),
+            ),
+            (
+                "2020-01-01T00:00:00+25:00",
+                ": time zone offset hour out of range".to_owned(),
+            ),
+            (
+                "2020-01-01T00:00:00+24:61",
+                ": time zone offset minute out of range".to_owned(),
+            ),
         ] {
-            assert_eq!(parse(text, Layout::Seconds), Err(format!("parsing time \"{text}\"{fault}")));
+            assert_eq!(
+                parse(text, Layout::Seconds),
+                Err(format!("parsing time \"{text}\"{fault}"))
+            );
         }
     }
 }

@@ -70,7 +70,9 @@ spec:
     let without_time =
         yaml("{apiVersion: v1, kind: A, metadata: {name: a, labels: {a: b}}, spec: {replicas: 1}}");
     let counted = measure(|| {
-        let coerced = schema.coerce_metadata(&root, &without_time, true, true).unwrap();
+        let coerced = schema
+            .coerce_metadata(&root, &without_time, true, true)
+            .unwrap();
         assert!(coerced.object.ptr_eq(&without_time));
     });
     assert_eq!(counted.count_total, 0);
@@ -88,5 +90,11 @@ fn change_shares_unchanged_parts() {
     .unwrap();
     let object = yaml("{a: {x: z}, b: {unknown: 1}}");
     let pruned = schema.prune(&object, false).unwrap();
-    assert!(pruned.object.get("a").unwrap().ptr_eq(object.get("a").unwrap()));
+    assert!(
+        pruned
+            .object
+            .get("a")
+            .unwrap()
+            .ptr_eq(object.get("a").unwrap())
+    );
 }

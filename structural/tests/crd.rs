@@ -1,5 +1,11 @@
 //! Custom resource definitions: reading, publishing, rules and the condition, with one golden case each.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
 
 use fieldmanager_structural::FieldPath;
 use fieldmanager_structural::crd::{ConditionStatus, CrdError, CustomResource};
@@ -16,7 +22,9 @@ fn with_schema(schema: &str) -> CustomResource {
 }
 
 fn with_version(rest: &str) -> CustomResource {
-    definition(&format!("versions: [{{name: v1, served: true, storage: true, {rest}}}]"))
+    definition(&format!(
+        "versions: [{{name: v1, served: true, storage: true, {rest}}}]"
+    ))
 }
 
 fn definition(spec: &str) -> CustomResource {
@@ -31,7 +39,9 @@ fn violations(resource: &CustomResource) -> Vec<String> {
         .iter()
         .map(|error| {
             let text = error.to_string();
-            text.strip_prefix(root).map(|rest| rest.trim_start_matches('.').to_owned()).unwrap_or(text)
+            text.strip_prefix(root)
+                .map(|rest| rest.trim_start_matches('.').to_owned())
+                .unwrap_or(text)
         })
         .collect()
 }
@@ -45,9 +55,16 @@ fn check(schema: &str, expected: &[&str]) {
 /// The same for a schema of the field `f`, without its path in the errors.
 #[track_caller]
 fn check_field(schema: &str, expected: &[&str]) {
-    let found = violations(&with_schema(&format!("{{type: object, properties: {{f: {schema}}}}}")));
-    let found: Vec<&str> =
-        found.iter().map(|text| text.trim_start_matches("properties[f]").trim_start_matches('.')).collect();
+    let found = violations(&with_schema(&format!(
+        "{{type: object, properties: {{f: {schema}}}}}"
+    )));
+    let found: Vec<&str> = found
+        .iter()
+        .map(|text| {
+            text.trim_start_matches("properties[f]")
+                .trim_start_matches('.')
+        })
+        .collect();
     assert_eq!(found, expected, "{schema}");
 }
 
@@ -93,14 +110,24 @@ spec:
 
 #[test]
 fn other_documents_are_refused_with_their_kind() {
-    let error = |text: &str| CustomResource::from_value(&yaml(text)).unwrap_err().to_string();
+    let error = |text: &str| {
+        CustomResource::from_value(&yaml(text))
+            .unwrap_err()
+            .to_string()
+    };
     let expected = "expected a CustomResourceDefinition of apiextensions.k8s.io/v1, got ";
-    assert_eq!(error("{apiVersion: v1, kind: Pod}"), format!("{expected}Pod of v1"));
+    assert_eq!(
+        error("{apiVersion: v1, kind: Pod}"),
+        format!("{expected}Pod of v1")
+    );
     assert_eq!(
         error("{apiVersion: apiextensions.k8s.io/v1beta1, kind: CustomResourceDefinition}"),
         format!("{expected}CustomResourceDefinition of apiextensions.k8s.io/v1beta1")
     );
-    assert_eq!(error("[1]"), format!("{expected}a list without apiVersion and kind"));
+    assert_eq!(
+        error("[1]"),
+        format!("{expected}a list without apiVersion and kind")
+    );
     assert_eq!(
         error("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition}"),
         "spec: Required value"
@@ -110,10 +137,22 @@ fn other_documents_are_refused_with_their_kind() {
 #[test]
 fn omitted_names_get_defaults() {
     let shop = with_version("deprecated: true, deprecationWarning: old");
-    assert_eq!((shop.names.singular.as_str(), shop.names.list_kind.as_str()), ("shop", "ShopList"));
-    assert_eq!(shop.kind("v1").to_string(), "shops.example.com/v1, Kind=Shop");
-    assert_eq!(shop.list_kind("v1").to_string(), "shops.example.com/v1, Kind=ShopList");
-    assert_eq!(shop.version("v1").unwrap().deprecation_warning.as_deref(), Some("old"));
+    assert_eq!(
+        (shop.names.singular.as_str(), shop.names.list_kind.as_str()),
+        ("shop", "ShopList")
+    );
+    assert_eq!(
+        shop.kind("v1").to_string(),
+        "shops.example.com/v1, Kind=Shop"
+    );
+    assert_eq!(
+        shop.list_kind("v1").to_string(),
+        "shops.example.com/v1, Kind=ShopList"
+    );
+    assert_eq!(
+        shop.version("v1").unwrap().deprecation_warning.as_deref(),
+        Some("old")
+    );
     assert!(shop.version("v1").unwrap().deprecated);
 }
 
@@ -128,7 +167,10 @@ fn definition_equals_the_published_one() {
     );
     assert_eq!(violations(&shop), [""; 0]);
     let definitions = shop.definitions("v1").unwrap();
-    let names: Vec<&str> = definitions.iter().map(|(name, _)| name.rsplit('.').next().unwrap()).collect();
+    let names: Vec<&str> = definitions
+        .iter()
+        .map(|(name, _)| name.rsplit('.').next().unwrap())
+        .collect();
     assert_eq!(
         names,
         [
@@ -165,7 +207,10 @@ properties:
 x-kubernetes-group-version-kind: [{{group: shops.example.com, version: v1, kind: Shop}}]
 "
     ));
-    assert_eq!(definitions.get("com.example.shops.v1.Shop"), Some(&expected));
+    assert_eq!(
+        definitions.get("com.example.shops.v1.Shop"),
+        Some(&expected)
+    );
     let expected = yaml(
         "
 type: object
@@ -178,7 +223,10 @@ properties:
 x-kubernetes-group-version-kind: [{group: shops.example.com, version: v1, kind: ShopList}]
 ",
     );
-    assert_eq!(definitions.get("com.example.shops.v1.ShopList"), Some(&expected));
+    assert_eq!(
+        definitions.get("com.example.shops.v1.ShopList"),
+        Some(&expected)
+    );
 }
 
 #[test]
@@ -192,7 +240,12 @@ fn definition_without_structural_schema_accepts_any_map() {
         with_schema("{type: object, properties: {a: {type: text}}}"),
         with_schema("{type: object, properties: {a: {$ref: b}}}"),
     ] {
-        assert_eq!(shop.definitions("v1").unwrap().get("com.example.shops.v1.Shop"), Some(&expected));
+        assert_eq!(
+            shop.definitions("v1")
+                .unwrap()
+                .get("com.example.shops.v1.Shop"),
+            Some(&expected)
+        );
     }
 }
 
@@ -204,21 +257,32 @@ fn reset_fields_follow_the_subresource() {
     );
     let reset = |version: &str, subresource: &str| -> Vec<String> {
         let map = shop.reset_fields(version, subresource).unwrap();
-        map.iter().map(|(version, set)| format!("{version} {}", set.to_json())).collect()
+        map.iter()
+            .map(|(version, set)| format!("{version} {}", set.to_json()))
+            .collect()
     };
     assert_eq!(reset("v1", ""), [r#"shops.example.com/v1 {"f:status":{}}"#]);
     assert_eq!(reset("v2", ""), [""; 0]);
     let both = r#"{"f:metadata":{},"f:spec":{}}"#;
-    let expected = [format!("shops.example.com/v1 {both}"), format!("shops.example.com/v3 {both}")];
+    let expected = [
+        format!("shops.example.com/v1 {both}"),
+        format!("shops.example.com/v3 {both}"),
+    ];
     assert_eq!(reset("v3", "status"), expected);
     assert_eq!(reset("v2", "status"), [""; 0]);
     assert_eq!(reset("v3", "scale"), [""; 0]);
-    assert!(matches!(shop.reset_fields("v9", ""), Err(CrdError::UnknownVersion { .. })));
+    assert!(matches!(
+        shop.reset_fields("v9", ""),
+        Err(CrdError::UnknownVersion { .. })
+    ));
 }
 
 #[test]
 fn structural_and_completeness_rules_are_checked() {
-    check("{properties: {}}", &["type: Required value: must not be empty at the root"]);
+    check(
+        "{properties: {}}",
+        &["type: Required value: must not be empty at the root"],
+    );
     check(
         "{type: object, properties: {a: {description: no type}}}",
         &["properties[a].type: Required value: must not be empty for specified object fields"],
@@ -261,16 +325,29 @@ fn keyword_rules_are_checked() {
             "uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
         ],
     );
-    let exclusive =
-        &["additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive"];
+    let exclusive = &[
+        "additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive",
+    ];
     check_field(
         "{type: object, properties: {a: {type: string}}, additionalProperties: {type: string}}",
         exclusive,
     );
-    check_field("{type: object, properties: {a: {type: string}}, additionalProperties: false}", exclusive);
-    check_field("{type: object, properties: {a: {type: string}}, additionalProperties: true}", &[]);
-    check("{type: object, nullable: true}", &["nullable: Forbidden: nullable cannot be true at the root"]);
-    check_field("{type: object, id: x}", &["id: Forbidden: id is not supported"]);
+    check_field(
+        "{type: object, properties: {a: {type: string}}, additionalProperties: false}",
+        exclusive,
+    );
+    check_field(
+        "{type: object, properties: {a: {type: string}}, additionalProperties: true}",
+        &[],
+    );
+    check(
+        "{type: object, nullable: true}",
+        &["nullable: Forbidden: nullable cannot be true at the root"],
+    );
+    check_field(
+        "{type: object, id: x}",
+        &["id: Forbidden: id is not supported"],
+    );
     check_field(
         "{type: object, patternProperties: {x: {type: string}}}",
         &["patternProperties: Forbidden: patternProperties is not supported"],
@@ -298,8 +375,10 @@ fn metadata_rules_are_checked() {
     check_field(
         "{type: object, x-kubernetes-embedded-resource: true, properties: {metadata: {type: object,
           additionalProperties: {type: string, default: a}}}}",
-        &["properties[metadata].additionalProperties.default: Forbidden: must not be set inside \
-           additionalProperties applying to object metadata"],
+        &[
+            "properties[metadata].additionalProperties.default: Forbidden: must not be set inside \
+           additionalProperties applying to object metadata",
+        ],
     );
     check_field(
         "{type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true,
@@ -352,7 +431,9 @@ fn list_and_map_type_rules_are_checked() {
     );
     check_field(
         "{type: array, items: {type: string}, x-kubernetes-list-map-keys: [a]}",
-        &["x-kubernetes-list-type: Required value: must be map if x-kubernetes-list-map-keys is non-empty"],
+        &[
+            "x-kubernetes-list-type: Required value: must be map if x-kubernetes-list-map-keys is non-empty",
+        ],
     );
     check_field(
         "{type: array, x-kubernetes-list-type: map, items: {type: string}}",
@@ -371,7 +452,10 @@ fn list_map_key_rules_are_checked() {
         )
     };
     check_field(
-        &list("[a, b, a]", "required: [a], properties: {a: {type: string}}"),
+        &list(
+            "[a, b, a]",
+            "required: [a], properties: {a: {type: string}}",
+        ),
         &[
             "x-kubernetes-list-map-keys: Invalid value: [\"a\",\"b\",\"a\"]: entries must all be names of item properties",
             "x-kubernetes-list-map-keys: Invalid value: [\"a\",\"b\",\"a\"]: must not contain duplicate entries",
@@ -390,7 +474,10 @@ fn list_map_key_rules_are_checked() {
             "items.properties[a].nullable: Forbidden: this property is in x-kubernetes-list-map-keys, so it cannot be nullable",
         ],
     );
-    check_field(&list("[a]", "properties: {a: {type: string, default: x}}"), &[]);
+    check_field(
+        &list("[a]", "properties: {a: {type: string, default: x}}"),
+        &[],
+    );
 }
 
 #[test]
@@ -400,7 +487,10 @@ fn root_rules_beside_status_are_checked() {
             "subresources: {{status: {{}}}}, schema: {{openAPIV3Schema: {schema}}}"
         )))
     };
-    assert_eq!(status("{type: object, properties: {spec: {type: object}}}"), [""; 0]);
+    assert_eq!(
+        status("{type: object, properties: {spec: {type: object}}}"),
+        [""; 0]
+    );
     let found = status("{type: object, minProperties: 1}");
     assert!(found[0].ends_with(
         "UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations] \
@@ -428,7 +518,10 @@ spec:
     subresources: {scale: {specReplicasPath: spec.n, statusReplicasPath: .spec.n, labelSelectorPath: .metadata.x}}
 ";
     let found = violations(&CustomResource::from_value(&yaml(text)).unwrap());
-    let found: Vec<&str> = found.iter().map(|text| text.split(" (e.g.").next().unwrap()).collect();
+    let found: Vec<&str> = found
+        .iter()
+        .map(|text| text.split(" (e.g.").next().unwrap())
+        .collect();
     let label = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
                  alphabetic character, and end with an alphanumeric character";
     assert_eq!(
@@ -458,15 +551,23 @@ fn condition_equals_that_of_the_api_server() {
   versions: [{name: v1, schema: {openAPIV3Schema: {type: object}}}, {name: v2, schema: {openAPIV3Schema: {type: string}}}]",
     );
     let condition = several.condition().unwrap();
-    assert_eq!((condition.status, condition.reason), (ConditionStatus::True, "Violations"));
+    assert_eq!(
+        (condition.status, condition.reason),
+        (ConditionStatus::True, "Violations")
+    );
     assert_eq!(
         condition.message,
         "[spec.preserveUnknownFields: Invalid value: true: must be false, \
          spec.versions[1].schema.openAPIV3Schema.type: Invalid value: \"string\": must be object at the root]"
     );
 
-    let unreadable = with_schema("{type: object, properties: {a: {$ref: b}}}").condition().unwrap();
-    assert_eq!((unreadable.status.as_str(), unreadable.reason), ("Unknown", "StructuralError"));
+    let unreadable = with_schema("{type: object, properties: {a: {$ref: b}}}")
+        .condition()
+        .unwrap();
+    assert_eq!(
+        (unreadable.status.as_str(), unreadable.reason),
+        ("Unknown", "StructuralError")
+    );
     assert_eq!(
         unreadable.message,
         "failed to check validation schema for version v1: OpenAPIV3Schema '$ref' is not supported"
@@ -480,7 +581,15 @@ fn structural_returns_the_schema_of_a_version() {
         shop.structural("v1").unwrap_err().to_string(),
         "version `v1`: OpenAPIV3Schema '$ref' is not supported"
     );
-    assert!(with_version("deprecated: true").structural("v1").unwrap().is_none());
-    let schema = with_schema("{type: object}").structural("v1").unwrap().unwrap();
+    assert!(
+        with_version("deprecated: true")
+            .structural("v1")
+            .unwrap()
+            .is_none()
+    );
+    let schema = with_schema("{type: object}")
+        .structural("v1")
+        .unwrap()
+        .unwrap();
     assert!(schema.validate(&FieldPath::empty()).is_empty());
 }

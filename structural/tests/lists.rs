@@ -12,7 +12,11 @@ fn validate(schema: &str, object: &Value) -> Result<Vec<String>, Error> {
 }
 
 fn check(schema: &str, object: &str, errors: &[&str]) {
-    assert_eq!(validate(schema, &Value::from_json(object).unwrap()).unwrap(), errors, "{schema} {object}");
+    assert_eq!(
+        validate(schema, &Value::from_json(object).unwrap()).unwrap(),
+        errors,
+        "{schema} {object}"
+    );
 }
 
 /// A schema with a list at `l`, of the given list type and keys.
@@ -38,13 +42,32 @@ fn set_items_must_be_unique() {
     check(
         &set,
         r#"{"l": ["a", "b", "a", "a", "b"]}"#,
-        &[r#"l[2]: Duplicate value: "a""#, r#"l[4]: Duplicate value: "b""#],
+        &[
+            r#"l[2]: Duplicate value: "a""#,
+            r#"l[4]: Duplicate value: "b""#,
+        ],
     );
-    check(&set, r#"{"l": [1.0, 1, 1.0, 1]}"#, &["l[2]: Duplicate value: 1", "l[3]: Duplicate value: 1"]);
-    check(&set, r#"{"l": [0.0, -0.0]}"#, &["l[1]: Duplicate value: -0"]);
-    check(&set, r#"{"l": [null, null]}"#, &["l[1]: Duplicate value: null"]);
+    check(
+        &set,
+        r#"{"l": [1.0, 1, 1.0, 1]}"#,
+        &["l[2]: Duplicate value: 1", "l[3]: Duplicate value: 1"],
+    );
+    check(
+        &set,
+        r#"{"l": [0.0, -0.0]}"#,
+        &["l[1]: Duplicate value: -0"],
+    );
+    check(
+        &set,
+        r#"{"l": [null, null]}"#,
+        &["l[1]: Duplicate value: null"],
+    );
     // Lists and maps are compared as JSON, where 1.0 equals 1.
-    check(&set, r#"{"l": [[1], [1.0]]}"#, &["l[1]: Duplicate value: [1]"]);
+    check(
+        &set,
+        r#"{"l": [[1], [1.0]]}"#,
+        &["l[1]: Duplicate value: [1]"],
+    );
     check(
         &set,
         r#"{"l": [{"b": "<", "a": 1}, {"a": 1, "b": "<"}]}"#,
@@ -55,15 +78,27 @@ fn set_items_must_be_unique() {
 #[test]
 fn list_map_keys_must_be_unique() {
     let one = list("x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k]");
-    check(&one, r#"{"l": [{"k": 1}, {"k": 1.0}, {"k": "1"}, {"k": null}, {}]}"#, &[]);
+    check(
+        &one,
+        r#"{"l": [{"k": 1}, {"k": 1.0}, {"k": "1"}, {"k": null}, {}]}"#,
+        &[],
+    );
     check(
         &one,
         r#"{"l": [{"k": 1, "v": 1}, {"k": 1, "v": 2}, {"k": 1}]}"#,
         &[r#"l[1]: Duplicate value: {"k":1}"#],
     );
     // Null is an item without a key.
-    check(&one, r#"{"l": [null, {}, null, {"v": 1}]}"#, &["l[1]: Duplicate value: {}"]);
-    check(&one, r#"{"l": [{"k": null}, {"k": null}]}"#, &[r#"l[1]: Duplicate value: {"k":null}"#]);
+    check(
+        &one,
+        r#"{"l": [null, {}, null, {"v": 1}]}"#,
+        &["l[1]: Duplicate value: {}"],
+    );
+    check(
+        &one,
+        r#"{"l": [{"k": null}, {"k": null}]}"#,
+        &[r#"l[1]: Duplicate value: {"k":null}"#],
+    );
 
     let two = list("x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k, j]");
     check(
@@ -80,19 +115,34 @@ fn list_map_keys_must_be_unique() {
     check(
         &two,
         r#"{"l": [{"k": 1}, {"k": 1}, {}, {}]}"#,
-        &[r#"l[1]: Duplicate value: {"k":1}"#, "l[3]: Duplicate value: {}"],
+        &[
+            r#"l[1]: Duplicate value: {"k":1}"#,
+            "l[3]: Duplicate value: {}",
+        ],
     );
 
     let none = list("x-kubernetes-list-type: map");
-    check(&none, r#"{"l": [{"k": 1}, {"k": 2}, {"k": 3}]}"#, &["l[1]: Duplicate value: {}"]);
+    check(
+        &none,
+        r#"{"l": [{"k": 1}, {"k": 2}, {"k": 3}]}"#,
+        &["l[1]: Duplicate value: {}"],
+    );
 }
 
 #[test]
 fn list_map_items_must_be_maps() {
     let map = list("x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k]");
     let text = "must be an object for an array of list-type map";
-    check(&map, r#"{"l": ["a"]}"#, &[&format!(r#"l[0]: Invalid value: "a": {text}"#)]);
-    check(&map, r#"{"l": [{"k": 1}, {"k": 1}, [], 5]}"#, &[&format!("l[2]: Invalid value: []: {text}")]);
+    check(
+        &map,
+        r#"{"l": ["a"]}"#,
+        &[&format!(r#"l[0]: Invalid value: "a": {text}"#)],
+    );
+    check(
+        &map,
+        r#"{"l": [{"k": 1}, {"k": 1}, [], 5]}"#,
+        &[&format!("l[2]: Invalid value: []: {text}")],
+    );
     check(&map, r#"{"l": [null]}"#, &[]);
 }
 
@@ -106,11 +156,19 @@ fn every_list_of_the_object_is_checked() {
     check(
         &schema,
         r#"{"a": [[1, 1], [2]], "b": {"c": [3, 3]}, "x": [4, 4]}"#,
-        &["[x][1]: Duplicate value: 4", "a[0][1]: Duplicate value: 1", "b.c[1]: Duplicate value: 3"],
+        &[
+            "[x][1]: Duplicate value: 4",
+            "a[0][1]: Duplicate value: 1",
+            "b.c[1]: Duplicate value: 3",
+        ],
     );
     // A field with two schemas is checked twice.
     let schema = format!("{{properties: {{a: {{{set}}}}}, additionalProperties: {{{set}}}}}");
-    check(&schema, r#"{"a": [1, 1]}"#, &["[a][1]: Duplicate value: 1", "a[1]: Duplicate value: 1"]);
+    check(
+        &schema,
+        r#"{"a": [1, 1]}"#,
+        &["[a][1]: Duplicate value: 1", "a[1]: Duplicate value: 1"],
+    );
     // Only a map can be the root.
     check(&format!("{{{set}}}"), "[1, 1]", &[]);
 }
@@ -143,7 +201,11 @@ fn long_lists_are_checked_like_short_ones() {
 #[test]
 fn list_of_100000_items_is_checked() {
     let items: Vec<Value> = (0..100_000).map(|i| Value::from(i % 99_999)).collect();
-    let errors = validate(&list("x-kubernetes-list-type: set"), &Map::single("l", items).into()).unwrap();
+    let errors = validate(
+        &list("x-kubernetes-list-type: set"),
+        &Map::single("l", items).into(),
+    )
+    .unwrap();
     assert_eq!(errors, ["l[99999]: Duplicate value: 0"]);
 }
 

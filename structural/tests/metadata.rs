@@ -13,11 +13,20 @@ fn read(text: &str) -> Structural {
 fn check_coerce(metadata: &str, coerced: &str, unknown: &[&str]) {
     let object = Value::from_json(&format!(r#"{{"metadata":{metadata}}}"#)).unwrap();
     for drops_invalid in [false, true] {
-        let found =
-            Structural::default().coerce_metadata(&FieldPath::empty(), &object, true, drops_invalid).unwrap();
-        assert_eq!(found.object.to_json(), format!(r#"{{"metadata":{coerced}}}"#), "{metadata}");
+        let found = Structural::default()
+            .coerce_metadata(&FieldPath::empty(), &object, true, drops_invalid)
+            .unwrap();
+        assert_eq!(
+            found.object.to_json(),
+            format!(r#"{{"metadata":{coerced}}}"#),
+            "{metadata}"
+        );
         assert_eq!(found.unknown, unknown);
-        assert_eq!(found.object.strict_eq(&object), found.object.ptr_eq(&object), "{metadata}");
+        assert_eq!(
+            found.object.strict_eq(&object),
+            found.object.ptr_eq(&object),
+            "{metadata}"
+        );
     }
 }
 
@@ -25,8 +34,14 @@ fn check_coerce(metadata: &str, coerced: &str, unknown: &[&str]) {
 fn check_fault(metadata: &str, fault: &str, left: &str) {
     let object = Value::from_json(&format!(r#"{{"metadata":{metadata}}}"#)).unwrap();
     let (schema, root) = (Structural::default(), FieldPath::empty());
-    let error = schema.coerce_metadata(&root, &object, true, false).unwrap_err().to_string();
-    assert_eq!(error, format!("metadata: Invalid value: {metadata}: {fault}"));
+    let error = schema
+        .coerce_metadata(&root, &object, true, false)
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        error,
+        format!("metadata: Invalid value: {metadata}: {fault}")
+    );
     let found = schema.coerce_metadata(&root, &object, true, true).unwrap();
     assert_eq!(found.object.to_json(), format!(r#"{{"metadata":{left}}}"#));
 }
@@ -61,7 +76,12 @@ fn metadata_is_coerced_as_in_go() {
     check_coerce(
         r#"{"Name":"x","managedFields":[{"q":1}],"ownerReferences":[{"apiVersion":"","kind":"","name":"","q":1,"uid":""}],"x":{}}"#,
         r#"{"managedFields":[{}],"ownerReferences":[{"apiVersion":"","kind":"","name":"","uid":""}]}"#,
-        &["metadata.Name", "metadata.managedFields[0].q", "metadata.ownerReferences[0].q", "metadata.x"],
+        &[
+            "metadata.Name",
+            "metadata.managedFields[0].q",
+            "metadata.ownerReferences[0].q",
+            "metadata.x",
+        ],
     );
 }
 
@@ -71,37 +91,84 @@ fn values_of_wrong_types_are_faults() {
         format!("json: cannot unmarshal {found} into Go struct field {field} of type {type_name}")
     };
     for (metadata, fault) in [
-        (r#"{"name":5}"#, cannot("number", "ObjectMeta.name", "string")),
-        (r#"{"uid":true}"#, cannot("bool", "ObjectMeta.uid", "types.UID")),
-        (r#"{"generation":"x"}"#, cannot("string", "ObjectMeta.generation", "int64")),
-        (r#"{"generation":1.5}"#, cannot("number 1.5", "ObjectMeta.generation", "int64")),
-        (r#"{"labels":[]}"#, cannot("array", "ObjectMeta.labels", "map[string]string")),
-        (r#"{"labels":{"a":{}}}"#, cannot("object", "ObjectMeta.labels", "string")),
-        (r#"{"finalizers":"x"}"#, cannot("string", "ObjectMeta.finalizers", "[]string")),
-        (r#"{"finalizers":[1]}"#, cannot("number", "ObjectMeta.finalizers", "string")),
-        (r#"{"ownerReferences":{}}"#, cannot("object", "ObjectMeta.ownerReferences", "[]v1.OwnerReference")),
-        (r#"{"ownerReferences":[5]}"#, cannot("number", "ObjectMeta.ownerReferences", "v1.OwnerReference")),
+        (
+            r#"{"name":5}"#,
+            cannot("number", "ObjectMeta.name", "string"),
+        ),
+        (
+            r#"{"uid":true}"#,
+            cannot("bool", "ObjectMeta.uid", "types.UID"),
+        ),
+        (
+            r#"{"generation":"x"}"#,
+            cannot("string", "ObjectMeta.generation", "int64"),
+        ),
+        (
+            r#"{"generation":1.5}"#,
+            cannot("number 1.5", "ObjectMeta.generation", "int64"),
+        ),
+        (
+            r#"{"labels":[]}"#,
+            cannot("array", "ObjectMeta.labels", "map[string]string"),
+        ),
+        (
+            r#"{"labels":{"a":{}}}"#,
+            cannot("object", "ObjectMeta.labels", "string"),
+        ),
+        (
+            r#"{"finalizers":"x"}"#,
+            cannot("string", "ObjectMeta.finalizers", "[]string"),
+        ),
+        (
+            r#"{"finalizers":[1]}"#,
+            cannot("number", "ObjectMeta.finalizers", "string"),
+        ),
+        (
+            r#"{"ownerReferences":{}}"#,
+            cannot(
+                "object",
+                "ObjectMeta.ownerReferences",
+                "[]v1.OwnerReference",
+            ),
+        ),
+        (
+            r#"{"ownerReferences":[5]}"#,
+            cannot("number", "ObjectMeta.ownerReferences", "v1.OwnerReference"),
+        ),
         (
             r#"{"ownerReferences":[{"name":1}]}"#,
             cannot("number", "OwnerReference.ownerReferences.name", "string"),
         ),
         (
             r#"{"ownerReferences":[{"controller":""}]}"#,
-            cannot("string", "OwnerReference.ownerReferences.controller", "bool"),
+            cannot(
+                "string",
+                "OwnerReference.ownerReferences.controller",
+                "bool",
+            ),
         ),
-        (r#"{"creationTimestamp":5}"#, cannot("number", "ObjectMeta.creationTimestamp", "string")),
+        (
+            r#"{"creationTimestamp":5}"#,
+            cannot("number", "ObjectMeta.creationTimestamp", "string"),
+        ),
         (
             r#"{"deletionTimestamp":"x"}"#,
-            r#"parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006""#.to_owned(),
+            r#"parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006""#
+                .to_owned(),
         ),
     ] {
         check_fault(metadata, &fault, "{}");
     }
     // A time is reported before earlier fields.
     let fault = r#"parsing time "" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "2006""#;
-    check_fault(r#"{"annotations":5,"creationTimestamp":"","name":"n"}"#, fault, r#"{"name":"n"}"#);
+    check_fault(
+        r#"{"annotations":5,"creationTimestamp":"","name":"n"}"#,
+        fault,
+        r#"{"name":"n"}"#,
+    );
     // A value that is not a map stays.
-    let fault = |found: &str| format!("json: cannot unmarshal {found} into Go value of type v1.ObjectMeta");
+    let fault =
+        |found: &str| format!("json: cannot unmarshal {found} into Go value of type v1.ObjectMeta");
     check_fault(r#""x""#, &fault("string"), r#""x""#);
     check_fault("[]", &fault("array"), "[]");
 }
@@ -115,18 +182,27 @@ properties:
   m: {additionalProperties: {x-kubernetes-embedded-resource: true}}
 ",
     );
-    let object =
-        Value::from_yaml("{metadata: 5, l: [{metadata: {x: 1}}], m: {a: {kind: 5}, b: {metadata: {w: 1}}}}");
+    let object = Value::from_yaml(
+        "{metadata: 5, l: [{metadata: {x: 1}}], m: {a: {kind: 5}, b: {metadata: {w: 1}}}}",
+    );
     let object = object.unwrap();
     let root = FieldPath::root("spec");
-    let error = schema.coerce_metadata(&root, &object, false, false).unwrap_err();
-    assert_eq!(error.to_string(), "spec.m[a].kind: Invalid value: 5: must be a string");
+    let error = schema
+        .coerce_metadata(&root, &object, false, false)
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "spec.m[a].kind: Invalid value: 5: must be a string"
+    );
     let found = schema.coerce_metadata(&root, &object, false, true).unwrap();
     assert_eq!(
         found.object.to_json(),
         r#"{"l":[{"metadata":{}}],"m":{"a":{},"b":{"metadata":{}}},"metadata":5}"#
     );
-    assert_eq!(found.unknown, ["spec.l[0].metadata.x", "spec.m[b].metadata.w"]);
+    assert_eq!(
+        found.unknown,
+        ["spec.l[0].metadata.x", "spec.m[b].metadata.w"]
+    );
 
     let errors = schema.validate_metadata(&root, &object, false).unwrap();
     let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
@@ -147,18 +223,26 @@ properties:
 fn check_metadata(metadata: &str, errors: &[&str]) {
     let object = format!("{{apiVersion: v1, kind: A, metadata: {metadata}}}");
     let object = Value::from_yaml(&object).unwrap();
-    let found = Structural::default().validate_metadata(&FieldPath::empty(), &object, true).unwrap();
+    let found = Structural::default()
+        .validate_metadata(&FieldPath::empty(), &object, true)
+        .unwrap();
     let found: Vec<String> = found.iter().map(ToString::to_string).collect();
     assert_eq!(found.len(), errors.len(), "{found:?}");
     for (found, error) in found.iter().zip(errors) {
-        assert!(found.starts_with(&format!("metadata{error}")), "{found}\n{error}");
+        assert!(
+            found.starts_with(&format!("metadata{error}")),
+            "{found}\n{error}"
+        );
     }
 }
 
 #[test]
 fn resource_requires_api_version_and_kind() {
     for (object, errors) in [
-        ("{}", vec!["apiVersion: Required value", "kind: Required value"]),
+        (
+            "{}",
+            vec!["apiVersion: Required value", "kind: Required value"],
+        ),
         (
             "{apiVersion: '', kind: ''}",
             vec![
@@ -176,8 +260,13 @@ fn resource_requires_api_version_and_kind() {
         ("{apiVersion: a/v1, kind: FooBar1}", vec![]),
     ] {
         let object = Value::from_yaml(object).unwrap();
-        let found = Structural::default().validate_metadata(&FieldPath::empty(), &object, true).unwrap();
-        assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), errors);
+        let found = Structural::default()
+            .validate_metadata(&FieldPath::empty(), &object, true)
+            .unwrap();
+        assert_eq!(
+            found.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            errors
+        );
     }
 }
 
@@ -185,8 +274,14 @@ fn resource_requires_api_version_and_kind() {
 fn invalid_metadata_is_reported() {
     check_metadata("{}", &[]);
     check_metadata("null", &[]);
-    check_metadata("{name: a, namespace: b, generateName: .., labels: {a.b/c: D_e}}", &[]);
-    check_metadata("{name: ..}", &[r#".name: Invalid value: "..": may not be '..'"#]);
+    check_metadata(
+        "{name: a, namespace: b, generateName: .., labels: {a.b/c: D_e}}",
+        &[],
+    );
+    check_metadata(
+        "{name: ..}",
+        &[r#".name: Invalid value: "..": may not be '..'"#],
+    );
     check_metadata(
         "{name: '%/'}",
         &[
@@ -194,8 +289,14 @@ fn invalid_metadata_is_reported() {
             r#".name: Invalid value: "%/": may not contain '%'"#,
         ],
     );
-    check_metadata("{namespace: a.b}", &[r#".namespace: Invalid value: "a.b": must not contain dots"#]);
-    check_metadata("{namespace: A}", &[r#".namespace: Invalid value: "A": a lowercase RFC 1123 label must"#]);
+    check_metadata(
+        "{namespace: a.b}",
+        &[r#".namespace: Invalid value: "a.b": must not contain dots"#],
+    );
+    check_metadata(
+        "{namespace: A}",
+        &[r#".namespace: Invalid value: "A": a lowercase RFC 1123 label must"#],
+    );
     check_metadata(
         "{generation: -1}",
         &[".generation: Invalid value: -1: must be greater than or equal to 0"],

@@ -1,4 +1,4 @@
-//! Patterns beside Go's `regexp`: a table that `conformance/oracle/patterns` writes, and the cost of patterns.
+//! Patterns beside Go's `regexp`: a table that `comparison/oracle/patterns` writes, and the cost of patterns.
 #![cfg(feature = "validation")]
 #![allow(
     clippy::unwrap_used,
@@ -14,7 +14,12 @@ fn table() -> (Vec<String>, Vec<Value>) {
     let text = include_str!("data/patterns.jsonl");
     let mut lines = text.lines().map(|line| Value::from_json(line).unwrap());
     let texts = lines.next().unwrap();
-    let texts = texts.as_list().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect();
+    let texts = texts
+        .as_list()
+        .unwrap()
+        .iter()
+        .map(|text| text.as_str().unwrap().to_owned())
+        .collect();
     (texts, lines.collect())
 }
 
@@ -49,11 +54,18 @@ fn patterns_are_accepted_and_match_as_in_go() {
             let expected = matches >> at & 1 == 1;
             let (found, by_regex) = (compiled.is_match(text), regex.is_match(text));
             if (found, by_regex) != (expected, expected) {
-                differences.push(format!("{pattern:?} for {text:?}: {found} {by_regex}, in Go {expected}"));
+                differences.push(format!(
+                    "{pattern:?} for {text:?}: {found} {by_regex}, in Go {expected}"
+                ));
             }
         }
     }
-    assert!(differences.is_empty(), "{} differences:\n{}", differences.len(), differences.join("\n"));
+    assert!(
+        differences.is_empty(),
+        "{} differences:\n{}",
+        differences.len(),
+        differences.join("\n")
+    );
     assert!(valid > 3000);
     assert!(
         too_large.len() == 3 && too_large.iter().all(|pattern| pattern.contains("{1000}")),

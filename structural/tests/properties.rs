@@ -31,7 +31,8 @@ fn object() -> impl Strategy<Value = Value> {
 
 fn keyword() -> impl Strategy<Value = (&'static str, Value)> {
     prop_oneof![
-        prop::sample::select(vec!["object", "array", "string"]).prop_map(|name| ("type", name.into())),
+        prop::sample::select(vec!["object", "array", "string"])
+            .prop_map(|name| ("type", name.into())),
         object().prop_map(|value| ("default", value)),
         object().prop_map(|value| ("example", value)),
         any::<bool>().prop_map(|flag| ("nullable", flag.into())),
@@ -44,8 +45,10 @@ fn keyword() -> impl Strategy<Value = (&'static str, Value)> {
         Just(("x-kubernetes-preserve-unknown-fields", true.into())),
         Just(("x-kubernetes-embedded-resource", true.into())),
         Just(("x-kubernetes-int-or-string", true.into())),
-        prop::sample::select(vec!["set", "map"]).prop_map(|name| ("x-kubernetes-list-type", name.into())),
-        prop::collection::vec(name(), 0..3).prop_map(|names| ("x-kubernetes-list-map-keys", names.into())),
+        prop::sample::select(vec!["set", "map"])
+            .prop_map(|name| ("x-kubernetes-list-type", name.into())),
+        prop::collection::vec(name(), 0..3)
+            .prop_map(|names| ("x-kubernetes-list-map-keys", names.into())),
         prop::collection::vec((name(), "[AB]"), 0..3).prop_map(|fields| {
             let union = Map::from_iter([
                 ("discriminator", Value::from("a")),
@@ -57,8 +60,8 @@ fn keyword() -> impl Strategy<Value = (&'static str, Value)> {
 }
 
 fn schema() -> impl Strategy<Value = Value> {
-    let leaf =
-        prop::collection::vec(keyword(), 0..4).prop_map(|keywords| Value::from(Map::from_iter(keywords)));
+    let leaf = prop::collection::vec(keyword(), 0..4)
+        .prop_map(|keywords| Value::from(Map::from_iter(keywords)));
     leaf.prop_recursive(4, 40, 4, |inner| {
         let below = prop_oneof![
             4 => prop::collection::vec((name(), inner.clone()), 0..4)
@@ -69,7 +72,10 @@ fn schema() -> impl Strategy<Value = Value> {
             1 => prop::collection::vec(inner.clone(), 0..3).prop_map(|list| ("anyOf", list.into())),
             1 => inner.prop_map(|schema| ("not", schema)),
         ];
-        (prop::collection::vec(keyword(), 0..4), prop::collection::vec(below, 0..3))
+        (
+            prop::collection::vec(keyword(), 0..4),
+            prop::collection::vec(below, 0..3),
+        )
             .prop_map(|(keywords, below)| Map::from_iter(keywords.into_iter().chain(below)).into())
     })
 }

@@ -8,36 +8,62 @@ use fieldmanager_value::Value;
 /// Checks all errors of a schema. The usual `type: object` at the root is part of each schema.
 fn check(schema: &str, errors: &[&str]) {
     let schema_value = Value::from_yaml(schema).unwrap();
-    let found = Structural::from_value(&schema_value).unwrap().validate(&FieldPath::root("schema"));
-    assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), errors, "{schema}");
+    let found = Structural::from_value(&schema_value)
+        .unwrap()
+        .validate(&FieldPath::root("schema"));
+    assert_eq!(
+        found.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        errors,
+        "{schema}"
+    );
 }
 
 /// Checks the errors of a schema of a property `a`, without the path of the property.
 fn check_field(schema: &str, errors: &[&str]) {
-    let errors: Vec<String> = errors.iter().map(|error| format!("schema.properties[a]{error}")).collect();
+    let errors: Vec<String> = errors
+        .iter()
+        .map(|error| format!("schema.properties[a]{error}"))
+        .collect();
     let errors: Vec<&str> = errors.iter().map(String::as_str).collect();
-    check(&format!("{{type: object, properties: {{a: {schema}}}}}"), &errors);
+    check(
+        &format!("{{type: object, properties: {{a: {schema}}}}}"),
+        &errors,
+    );
 }
 
 #[test]
 fn types_are_required() {
     check("{type: object}", &[]);
-    check("{}", &["schema.type: Required value: must not be empty at the root"]);
-    check("{type: string}", &[r#"schema.type: Invalid value: "string": must be object at the root"#]);
+    check(
+        "{}",
+        &["schema.type: Required value: must not be empty at the root"],
+    );
+    check(
+        "{type: string}",
+        &[r#"schema.type: Invalid value: "string": must be object at the root"#],
+    );
     check("{x-kubernetes-preserve-unknown-fields: true}", &[]);
     check("{x-kubernetes-int-or-string: true}", &[]);
-    check_field("{}", &[".type: Required value: must not be empty for specified object fields"]);
+    check_field(
+        "{}",
+        &[".type: Required value: must not be empty for specified object fields"],
+    );
     check_field("{type: bogus}", &[]);
     check_field("{x-kubernetes-int-or-string: true}", &[]);
     check_field("{x-kubernetes-preserve-unknown-fields: true}", &[]);
-    check_field("{type: array}", &[".items: Required value: must be specified"]);
+    check_field(
+        "{type: array}",
+        &[".items: Required value: must be specified"],
+    );
     check_field(
         "{type: array, items: {}}",
         &[".items.type: Required value: must not be empty for specified array items"],
     );
     check_field(
         "{type: object, additionalProperties: {}}",
-        &[".additionalProperties.type: Required value: must not be empty for specified object fields"],
+        &[
+            ".additionalProperties.type: Required value: must not be empty for specified object fields",
+        ],
     );
 }
 
@@ -49,7 +75,10 @@ fn root_must_not_have_additional_properties() {
             &["schema.additionalProperties: Forbidden: must not be used at the root"],
         );
     }
-    check_field("{type: object, additionalProperties: true, properties: {b: {type: string}}}", &[]);
+    check_field(
+        "{type: object, additionalProperties: true, properties: {b: {type: string}}}",
+        &[],
+    );
 }
 
 #[test]
@@ -57,18 +86,25 @@ fn embedded_resources_must_be_objects() {
     let x = "x-kubernetes-embedded-resource: true";
     let p = "x-kubernetes-preserve-unknown-fields: true";
     check_field(&format!("{{type: object, {x}, {p}}}"), &[]);
-    check_field(&format!("{{type: object, {x}, properties: {{spec: {{type: object}}}}}}"), &[]);
+    check_field(
+        &format!("{{type: object, {x}, properties: {{spec: {{type: object}}}}}}"),
+        &[],
+    );
     check_field(
         &format!("{{{x}, {p}}}"),
         &[".type: Required value: must be object if x-kubernetes-embedded-resource is true"],
     );
     check_field(
         &format!("{{type: string, {x}, {p}}}"),
-        &[r#".type: Invalid value: "string": must be object if x-kubernetes-embedded-resource is true"#],
+        &[
+            r#".type: Invalid value: "string": must be object if x-kubernetes-embedded-resource is true"#,
+        ],
     );
     check_field(
         &format!("{{type: object, {x}, {p}, additionalProperties: true}}"),
-        &[".additionalProperties: Forbidden: must not be used if x-kubernetes-embedded-resource is set"],
+        &[
+            ".additionalProperties: Forbidden: must not be used if x-kubernetes-embedded-resource is set",
+        ],
     );
     check_field(
         &format!("{{type: object, {x}}}"),
@@ -102,8 +138,10 @@ fn int_or_string_excludes_other_extensions() {
     check_field("{x-kubernetes-int-or-string: true, type: integer}", &[]);
     check_field(
         "{x-kubernetes-int-or-string: true, x-kubernetes-preserve-unknown-fields: true}",
-        &[".x-kubernetes-preserve-unknown-fields: Invalid value: true: must be false if \
-           x-kubernetes-int-or-string is true"],
+        &[
+            ".x-kubernetes-preserve-unknown-fields: Invalid value: true: must be false if \
+           x-kubernetes-int-or-string is true",
+        ],
     );
     check_field(
         "{type: object, x-kubernetes-int-or-string: true, x-kubernetes-embedded-resource: true, properties: {b: \
@@ -141,7 +179,10 @@ fn root_metadata_must_not_be_specified() {
         "properties: {labels: {type: object}}",
         "example: 1",
     ] {
-        check(&root(&format!("metadata: {{type: object, {rest}}}")), &[more]);
+        check(
+            &root(&format!("metadata: {{type: object, {rest}}}")),
+            &[more],
+        );
     }
     check(
         &root(
@@ -154,37 +195,87 @@ fn root_metadata_must_not_be_specified() {
         ],
     );
     // In other places, the names have no meaning.
-    check_field("{type: object, properties: {metadata: {type: string}, kind: {type: integer}}}", &[]);
+    check_field(
+        "{type: object, properties: {metadata: {type: string}, kind: {type: integer}}}",
+        &[],
+    );
 }
 
 #[test]
 fn junctors_must_not_specify_the_structure() {
     let cases = [
         ("type: string", "type", "empty"),
-        ("additionalProperties: true", "additionalProperties", "undefined"),
-        ("additionalProperties: {minLength: 1}", "additionalProperties", "undefined"),
+        (
+            "additionalProperties: true",
+            "additionalProperties",
+            "undefined",
+        ),
+        (
+            "additionalProperties: {minLength: 1}",
+            "additionalProperties",
+            "undefined",
+        ),
         ("default: 1", "default", "undefined"),
         ("title: t", "title", "empty"),
         ("description: d", "description", "empty"),
         ("nullable: true", "nullable", "false"),
-        ("x-kubernetes-preserve-unknown-fields: true", "x-kubernetes-preserve-unknown-fields", "false"),
-        ("x-kubernetes-embedded-resource: true", "x-kubernetes-embedded-resource", "false"),
-        ("x-kubernetes-int-or-string: true", "x-kubernetes-int-or-string", "false"),
-        ("x-kubernetes-list-map-keys: [a]", "x-kubernetes-list-map-keys", "empty"),
-        ("x-kubernetes-list-type: ''", "x-kubernetes-list-type", "undefined"),
-        ("x-kubernetes-map-type: atomic", "x-kubernetes-map-type", "undefined"),
-        ("x-kubernetes-unions: [{fields: {a: A}}]", "x-kubernetes-unions", "undefined"),
-        ("x-kubernetes-validations: [{rule: self}]", "x-kubernetes-validations", "empty"),
+        (
+            "x-kubernetes-preserve-unknown-fields: true",
+            "x-kubernetes-preserve-unknown-fields",
+            "false",
+        ),
+        (
+            "x-kubernetes-embedded-resource: true",
+            "x-kubernetes-embedded-resource",
+            "false",
+        ),
+        (
+            "x-kubernetes-int-or-string: true",
+            "x-kubernetes-int-or-string",
+            "false",
+        ),
+        (
+            "x-kubernetes-list-map-keys: [a]",
+            "x-kubernetes-list-map-keys",
+            "empty",
+        ),
+        (
+            "x-kubernetes-list-type: ''",
+            "x-kubernetes-list-type",
+            "undefined",
+        ),
+        (
+            "x-kubernetes-map-type: atomic",
+            "x-kubernetes-map-type",
+            "undefined",
+        ),
+        (
+            "x-kubernetes-unions: [{fields: {a: A}}]",
+            "x-kubernetes-unions",
+            "undefined",
+        ),
+        (
+            "x-kubernetes-validations: [{rule: self}]",
+            "x-kubernetes-validations",
+            "empty",
+        ),
     ];
     for (keyword, name, what) in cases {
-        let error = |place: &str| format!("{place}.{name}: Forbidden: must be {what} to be structural");
+        let error =
+            |place: &str| format!("{place}.{name}: Forbidden: must be {what} to be structural");
         for (junctor, place) in [
             (format!("allOf: [{{{keyword}}}]"), ".allOf[0]"),
             (format!("anyOf: [{{}}, {{{keyword}}}]"), ".anyOf[1]"),
             (format!("oneOf: [{{{keyword}}}]"), ".oneOf[0]"),
             (format!("not: {{{keyword}}}"), ".not"),
-            (format!("not: {{allOf: [{{items: {{{keyword}}}}}]}}"), ".not.allOf[0].items"),
-            (format!("not: {{properties: {{b: {{{keyword}}}}}}}"), ".not.properties[b]"),
+            (
+                format!("not: {{allOf: [{{items: {{{keyword}}}}}]}}"),
+                ".not.allOf[0].items",
+            ),
+            (
+                format!("not: {{properties: {{b: {{{keyword}}}}}}}"),
+                ".not.properties[b]",
+            ),
         ] {
             check_field(&format!("{{type: object, {junctor}}}"), &[&error(place)]);
         }
@@ -195,28 +286,46 @@ fn junctors_must_not_specify_the_structure() {
     );
     check_field(
         "{type: object, not: {properties: {b: {properties: {metadata: {}}}}}}",
-        &[".not.properties[b].properties[metadata]: Forbidden: must not be specified in a nested context"],
+        &[
+            ".not.properties[b].properties[metadata]: Forbidden: must not be specified in a nested context",
+        ],
     );
 }
 
 #[test]
 fn junctors_may_specify_integer_or_string() {
     let types = "[{type: integer}, {type: string}]";
-    check_field(&format!("{{x-kubernetes-int-or-string: true, anyOf: {types}}}"), &[]);
     check_field(
-        &format!("{{x-kubernetes-int-or-string: true, allOf: [{{anyOf: {types}}}, {{minimum: 1}}]}}"),
+        &format!("{{x-kubernetes-int-or-string: true, anyOf: {types}}}"),
+        &[],
+    );
+    check_field(
+        &format!(
+            "{{x-kubernetes-int-or-string: true, allOf: [{{anyOf: {types}}}, {{minimum: 1}}]}}"
+        ),
         &[],
     );
     // The extension is not required.
     check_field(&format!("{{type: string, anyOf: {types}}}"), &[]);
     // All other types are forbidden.
-    let at = |place: &str, i: usize| format!("{place}[{i}].type: Forbidden: must be empty to be structural");
+    let at = |place: &str, i: usize| {
+        format!("{place}[{i}].type: Forbidden: must be empty to be structural")
+    };
     for (schema, place) in [
         ("anyOf: [{type: string}, {type: integer}]", ".anyOf"),
-        ("anyOf: [{type: integer}, {type: string, minLength: 1}]", ".anyOf"),
-        ("allOf: [{}, {anyOf: [{type: integer}, {type: string}]}]", ".allOf[1].anyOf"),
+        (
+            "anyOf: [{type: integer}, {type: string, minLength: 1}]",
+            ".anyOf",
+        ),
+        (
+            "allOf: [{}, {anyOf: [{type: integer}, {type: string}]}]",
+            ".allOf[1].anyOf",
+        ),
         ("oneOf: [{type: integer}, {type: string}]", ".oneOf"),
-        ("not: {anyOf: [{type: integer}, {type: string}]}", ".not.anyOf"),
+        (
+            "not: {anyOf: [{type: integer}, {type: string}]}",
+            ".not.anyOf",
+        ),
     ] {
         let schema = format!("{{x-kubernetes-int-or-string: true, {schema}}}");
         check_field(&schema, &[&at(place, 0), &at(place, 1)]);
@@ -283,8 +392,10 @@ fn patterns_must_be_go_regular_expressions() {
         (r"\x{110000}", "invalid escape sequence: `\\x{110000`"),
         ("\\", "trailing backslash at end of expression: ``"),
     ] {
-        let schema =
-            Value::from(fieldmanager_value::Map::from_iter([("type", "string"), ("pattern", pattern)]));
+        let schema = Value::from(fieldmanager_value::Map::from_iter([
+            ("type", "string"),
+            ("pattern", pattern),
+        ]));
         check(
             &format!("{{type: object, properties: {{a: {}}}}}", schema.to_json()),
             &[&error(pattern, fault)],
@@ -306,9 +417,14 @@ fn patterns_must_be_go_regular_expressions() {
         "",
         r"\_",
     ] {
-        let schema =
-            Value::from(fieldmanager_value::Map::from_iter([("type", "string"), ("pattern", pattern)]));
-        check(&format!("{{type: object, properties: {{a: {}}}}}", schema.to_json()), &[]);
+        let schema = Value::from(fieldmanager_value::Map::from_iter([
+            ("type", "string"),
+            ("pattern", pattern),
+        ]));
+        check(
+            &format!("{{type: object, properties: {{a: {}}}}}", schema.to_json()),
+            &[],
+        );
     }
     // Patterns in junctors are checked too.
     check_field(
@@ -322,8 +438,14 @@ fn patterns_must_be_go_regular_expressions() {
 
 #[test]
 fn unions_are_structural_outside_junctors() {
-    check("{type: object, x-kubernetes-unions: [{discriminator: d, fields: {a: A}}]}", &[]);
-    check_field("{type: string, x-kubernetes-unions: {fieldMembers: {A: {name: a}}}}", &[]);
+    check(
+        "{type: object, x-kubernetes-unions: [{discriminator: d, fields: {a: A}}]}",
+        &[],
+    );
+    check_field(
+        "{type: string, x-kubernetes-unions: {fieldMembers: {A: {name: a}}}}",
+        &[],
+    );
 }
 
 #[test]

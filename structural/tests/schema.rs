@@ -19,15 +19,42 @@ fn unreadable_schemas_report_the_keyword() {
         ("{id: x}", "OpenAPIV3Schema 'id' is not supported"),
         ("{$schema: x}", "OpenAPIV3Schema 'schema' is not supported"),
         ("{$ref: x}", "OpenAPIV3Schema '$ref' is not supported"),
-        ("{patternProperties: {a: {}}}", "OpenAPIV3Schema 'patternProperties' is not supported"),
-        ("{dependencies: {a: [b]}}", "OpenAPIV3Schema 'dependencies' is not supported"),
-        ("{additionalItems: false}", "OpenAPIV3Schema 'additionalItems' is not supported"),
-        ("{definitions: {a: {}}}", "OpenAPIV3Schema 'definitions' is not supported"),
-        ("{definitions: {a: {}}, id: x}", "OpenAPIV3Schema 'id' is not supported"),
-        ("{properties: {a: {items: {$ref: x}}}}", "OpenAPIV3Schema '$ref' is not supported"),
-        ("{not: {properties: {a: {$ref: x}}}}", "OpenAPIV3Schema '$ref' is not supported"),
-        ("{items: [{}, {}]}", "OpenAPIV3Schema 'items' must be a schema, but is an array"),
-        ("{anyOf: [{items: [{}]}]}", "OpenAPIV3Schema 'items' must be a schema, but is an array"),
+        (
+            "{patternProperties: {a: {}}}",
+            "OpenAPIV3Schema 'patternProperties' is not supported",
+        ),
+        (
+            "{dependencies: {a: [b]}}",
+            "OpenAPIV3Schema 'dependencies' is not supported",
+        ),
+        (
+            "{additionalItems: false}",
+            "OpenAPIV3Schema 'additionalItems' is not supported",
+        ),
+        (
+            "{definitions: {a: {}}}",
+            "OpenAPIV3Schema 'definitions' is not supported",
+        ),
+        (
+            "{definitions: {a: {}}, id: x}",
+            "OpenAPIV3Schema 'id' is not supported",
+        ),
+        (
+            "{properties: {a: {items: {$ref: x}}}}",
+            "OpenAPIV3Schema '$ref' is not supported",
+        ),
+        (
+            "{not: {properties: {a: {$ref: x}}}}",
+            "OpenAPIV3Schema '$ref' is not supported",
+        ),
+        (
+            "{items: [{}, {}]}",
+            "OpenAPIV3Schema 'items' must be a schema, but is an array",
+        ),
+        (
+            "{anyOf: [{items: [{}]}]}",
+            "OpenAPIV3Schema 'items' must be a schema, but is an array",
+        ),
         (
             "{x-kubernetes-preserve-unknown-fields: false}",
             "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined",
@@ -39,14 +66,35 @@ fn unreadable_schemas_report_the_keyword() {
         ),
         ("5", "the schema must be a schema, but is an integer"),
         ("{type: [string]}", "`type` must be a string, but is a list"),
-        ("{nullable: x}", "`nullable` must be a boolean, but is a string"),
-        ("{maximum: x}", "`maximum` must be a number, but is a string"),
-        ("{maxLength: 1.5}", "`maxLength` must be an integer, but is a float"),
-        ("{required: [a, 1]}", "`required[1]` must be a string, but is an integer"),
+        (
+            "{nullable: x}",
+            "`nullable` must be a boolean, but is a string",
+        ),
+        (
+            "{maximum: x}",
+            "`maximum` must be a number, but is a string",
+        ),
+        (
+            "{maxLength: 1.5}",
+            "`maxLength` must be an integer, but is a float",
+        ),
+        (
+            "{required: [a, 1]}",
+            "`required[1]` must be a string, but is an integer",
+        ),
         ("{enum: {a: b}}", "`enum` must be a list, but is a map"),
-        ("{items: true}", "`items` must be a schema, but is a boolean"),
-        ("{properties: {a: {properties: []}}}", "`properties[a].properties` must be a map, but is a list"),
-        ("{properties: {a: true}}", "`properties[a]` must be a schema, but is a boolean"),
+        (
+            "{items: true}",
+            "`items` must be a schema, but is a boolean",
+        ),
+        (
+            "{properties: {a: {properties: []}}}",
+            "`properties[a].properties` must be a map, but is a list",
+        ),
+        (
+            "{properties: {a: true}}",
+            "`properties[a]` must be a schema, but is a boolean",
+        ),
         (
             "{additionalProperties: x}",
             "`additionalProperties` must be a boolean or a schema, but is a string",
@@ -55,18 +103,35 @@ fn unreadable_schemas_report_the_keyword() {
             "{oneOf: [{not: {externalDocs: 1}}]}",
             "`oneOf[0].not.externalDocs` must be a map, but is an integer",
         ),
-        ("{x-kubernetes-unions: x}", "`x-kubernetes-unions` must be a list or a map, but is a string"),
-        ("{x-kubernetes-validations: {}}", "`x-kubernetes-validations` must be a list, but is a map"),
+        (
+            "{x-kubernetes-unions: x}",
+            "`x-kubernetes-unions` must be a list or a map, but is a string",
+        ),
+        (
+            "{x-kubernetes-validations: {}}",
+            "`x-kubernetes-validations` must be a list, but is a map",
+        ),
     ] {
-        assert_eq!(Structural::from_value(&yaml(schema)).unwrap_err().to_string(), message, "{schema}");
+        assert_eq!(
+            Structural::from_value(&yaml(schema))
+                .unwrap_err()
+                .to_string(),
+            message,
+            "{schema}"
+        );
     }
 }
 
 #[test]
 fn error_has_the_path_that_its_message_omits() {
     let error = Structural::from_value(&yaml("{properties: {a: {items: {id: x}}}}")).unwrap_err();
-    let Error::Unsupported { path, keyword } = error else { panic!("{error}") };
-    assert_eq!((path.to_string().as_str(), keyword), ("properties[a].items", "id"));
+    let Error::Unsupported { path, keyword } = error else {
+        panic!("{error}")
+    };
+    assert_eq!(
+        (path.to_string().as_str(), keyword),
+        ("properties[a].items", "id")
+    );
 }
 
 #[test]
@@ -79,7 +144,10 @@ fn empty_values_equal_absent_ones() {
         assert_eq!(read(schema), Structural::default(), "{schema}");
         assert_eq!(read(schema).to_value().to_json(), "{}");
     }
-    assert_eq!(read("{properties: {a: null}}"), read("{properties: {a: {}}}"));
+    assert_eq!(
+        read("{properties: {a: null}}"),
+        read("{properties: {a: {}}}")
+    );
 }
 
 #[test]
@@ -131,29 +199,43 @@ x-kubernetes-validations: [{rule: self.a, message: m}]
     // In a junctor, `true` is the empty schema and `false` is `None`.
     let nested = yaml("{allOf: [{additionalProperties: true}, {additionalProperties: false}]}");
     let nested = Structural::from_value(&nested).unwrap().to_value();
-    assert_eq!(nested.to_json(), r#"{"allOf":[{"additionalProperties":{}},{}]}"#);
+    assert_eq!(
+        nested.to_json(),
+        r#"{"allOf":[{"additionalProperties":{}},{}]}"#
+    );
 }
 
 #[test]
 fn too_deep_schemas_are_refused() {
-    for (open, close) in
-        [("{\"items\":", "}"), ("{\"not\":", "}"), ("{\"properties\":{\"a\":", "}}"), ("[", "]")]
-    {
+    for (open, close) in [
+        ("{\"items\":", "}"),
+        ("{\"not\":", "}"),
+        ("{\"properties\":{\"a\":", "}}"),
+        ("[", "]"),
+    ] {
         let levels = MAX_DEPTH / open.matches(['{', '[']).count();
         let nested = |levels: usize| {
             let text = format!("{}{{}}{}", open.repeat(levels), close.repeat(levels));
             let inner = Value::from_json(&text).unwrap();
-            if open == "[" { Value::from_json(&format!("{{\"default\":{inner}}}")).unwrap() } else { inner }
+            if open == "[" {
+                Value::from_json(&format!("{{\"default\":{inner}}}")).unwrap()
+            } else {
+                inner
+            }
         };
-        let fits = if open == "[" { nested(levels - 2) } else { nested(levels - 1) };
+        let fits = if open == "[" {
+            nested(levels - 2)
+        } else {
+            nested(levels - 1)
+        };
         let schema = Structural::from_value(&fits).unwrap();
         assert_eq!(schema.to_value(), fits);
         let path = fieldmanager_structural::FieldPath::empty();
         assert!(!schema.validate(&path).is_empty());
         assert_eq!(schema.unfold(), schema);
         // One level more than a parsed document can have, built by hand.
-        let deep =
-            ["items", "not"].map(|name| Value::from(fieldmanager_value::Map::single(name, fits.clone())));
+        let deep = ["items", "not"]
+            .map(|name| Value::from(fieldmanager_value::Map::single(name, fits.clone())));
         for deep in deep {
             let deeper = Value::from(fieldmanager_value::Map::single("items", deep));
             assert_eq!(Structural::from_value(&deeper), Err(Error::TooDeep));
@@ -173,7 +255,10 @@ fn int_or_string_is_unfolded() {
     let types = "[{type: integer}, {type: string}]";
     let x = "x-kubernetes-int-or-string: true";
     check_unfold(&format!("{{{x}}}"), &format!("{{{x}, anyOf: {types}}}"));
-    check_unfold(&format!("{{{x}, anyOf: {types}}}"), &format!("{{{x}, anyOf: {types}}}"));
+    check_unfold(
+        &format!("{{{x}, anyOf: {types}}}"),
+        &format!("{{{x}, anyOf: {types}}}"),
+    );
     let all = format!("{{{x}, allOf: [{{anyOf: {types}, maximum: 1}}]}}");
     check_unfold(&all, &all);
     check_unfold(
@@ -241,5 +326,8 @@ fn unions_are_unfolded() {
         "{x-kubernetes-unions: [{}, 1, {fields: []}]}",
         "{x-kubernetes-unions: [{}, 1, {fields: []}]}",
     );
-    check_unfold("{x-kubernetes-unions: {a: 1}}", "{x-kubernetes-unions: {a: 1}}");
+    check_unfold(
+        "{x-kubernetes-unions: {a: 1}}",
+        "{x-kubernetes-unions: {a: 1}}",
+    );
 }

@@ -26,15 +26,22 @@ fn structural_schemas_are_read_and_changed_on_a_small_stack() {
 fn junctors_are_read_and_changed_on_a_small_stack() {
     on_small_stack("junctors", || {
         let schema = |levels: usize| {
-            (0..levels).fold(map([("minLength", 1.into())]), |below, level| match level % 3 {
-                0 => map([("not", below)]),
-                1 => map([("properties", map([("a", below)]))]),
-                _ => map([("anyOf", Value::from(vec![below.clone(), below]))]),
+            (0..levels).fold(map([("minLength", 1.into())]), |below, level| {
+                match level % 3 {
+                    0 => map([("not", below)]),
+                    1 => map([("properties", map([("a", below)]))]),
+                    _ => map([("anyOf", Value::from(vec![below.clone(), below]))]),
+                }
             })
         };
-        let deepest =
-            (1..MAX_DEPTH).rev().find_map(|levels| Structural::from_value(&linear(levels)).ok()).unwrap();
-        assert_eq!(Structural::from_value(&deepest.to_value()).unwrap(), deepest);
+        let deepest = (1..MAX_DEPTH)
+            .rev()
+            .find_map(|levels| Structural::from_value(&linear(levels)).ok())
+            .unwrap();
+        assert_eq!(
+            Structural::from_value(&deepest.to_value()).unwrap(),
+            deepest
+        );
         assert!(!format!("{deepest:?}").is_empty());
         deepest.validate(&FieldPath::empty());
         deepest.unfold().to_value();
@@ -42,10 +49,12 @@ fn junctors_are_read_and_changed_on_a_small_stack() {
     });
 
     fn linear(levels: usize) -> Value {
-        (0..levels).fold(map([("minLength", 1.into())]), |below, level| match level % 3 {
-            0 => map([("not", below)]),
-            1 => map([("properties", map([("a", below)]))]),
-            _ => map([("anyOf", Value::from(vec![below]))]),
+        (0..levels).fold(map([("minLength", 1.into())]), |below, level| {
+            match level % 3 {
+                0 => map([("not", below)]),
+                1 => map([("properties", map([("a", below)]))]),
+                _ => map([("anyOf", Value::from(vec![below]))]),
+            }
         })
     }
 }
@@ -56,8 +65,14 @@ fn objects_are_pruned_defaulted_and_validated_on_a_small_stack() {
         on_small_stack("objects", move || {
             let schema = form.deepest(|schema| Structural::from_value(schema).ok());
             let path = FieldPath::empty();
-            for levels in [MAX_DEPTH / 4, MAX_DEPTH / 2 - 2, MAX_DEPTH - 1, MAX_DEPTH, MAX_DEPTH + 1, 10_000]
-            {
+            for levels in [
+                MAX_DEPTH / 4,
+                MAX_DEPTH / 2 - 2,
+                MAX_DEPTH - 1,
+                MAX_DEPTH,
+                MAX_DEPTH + 1,
+                10_000,
+            ] {
                 let object = form.object(levels);
                 schema.prune(&object, false).ok();
                 schema.prune(&object, true).ok();
@@ -78,7 +93,9 @@ fn custom_resource_definitions_are_read_and_published_on_a_small_stack() {
         on_small_stack("crd", move || {
             let crd = |levels: usize| custom_resource_definition(form.schema(levels));
             for levels in [100, 124, 127, 128, MAX_DEPTH - 1, MAX_DEPTH, 10_000] {
-                let Ok(resource) = CustomResource::from_value(&crd(levels)) else { continue };
+                let Ok(resource) = CustomResource::from_value(&crd(levels)) else {
+                    continue;
+                };
                 resource.violations();
                 resource.union_violations();
                 assert!(!format!("{resource:?}").is_empty());
@@ -100,9 +117,15 @@ fn entries_are_validated_on_a_small_stack() {
     on_small_stack("entries", || {
         for levels in [MAX_DEPTH, 10_000] {
             let deep = (0..levels).fold(Map::new().into(), |below, _| map([("f:a", below)]));
-            for entry in [map([("fieldsV1", deep.clone())]), map([("manager", deep.clone())]), deep] {
+            for entry in [
+                map([("fieldsV1", deep.clone())]),
+                map([("manager", deep.clone())]),
+                deep,
+            ] {
                 let list = Value::from(vec![entry]);
-                assert!(!validate_managed_fields(Some(&list), &FieldPath::root("metadata")).is_empty());
+                assert!(
+                    !validate_managed_fields(Some(&list), &FieldPath::root("metadata")).is_empty()
+                );
             }
         }
     });
@@ -112,7 +135,11 @@ fn entries_are_validated_on_a_small_stack() {
 #[test]
 fn values_are_validated_on_a_small_stack() {
     use fieldmanager_structural::validation::Validator;
-    for form in [NestedSchema::Properties, NestedSchema::Additional, NestedSchema::Items] {
+    for form in [
+        NestedSchema::Properties,
+        NestedSchema::Additional,
+        NestedSchema::Items,
+    ] {
         on_small_stack("validation", move || {
             let (validator, levels) = (1..=MAX_DEPTH)
                 .rev()
@@ -134,12 +161,17 @@ fn values_are_validated_on_a_small_stack() {
     }
     on_small_stack("validation of junctors", || {
         let schema = |levels: usize| {
-            (0..levels).fold(map([("minLength", 1.into())]), |below, level| match level % 2 {
-                0 => map([("anyOf", Value::from(vec![below]))]),
-                _ => map([("properties", map([("a", below)]))]),
+            (0..levels).fold(map([("minLength", 1.into())]), |below, level| {
+                match level % 2 {
+                    0 => map([("anyOf", Value::from(vec![below]))]),
+                    _ => map([("properties", map([("a", below)]))]),
+                }
             })
         };
-        let validator = (1..MAX_DEPTH).rev().find_map(|levels| Validator::new(&schema(levels)).ok()).unwrap();
+        let validator = (1..MAX_DEPTH)
+            .rev()
+            .find_map(|levels| Validator::new(&schema(levels)).ok())
+            .unwrap();
         let object = (0..60).fold("".into(), |below, _| map([("a", below)]));
         validator.validate(&object);
     });

@@ -1,6 +1,12 @@
 //! Validates objects: the messages of Kubernetes for each keyword, and the OpenAPI dialect.
 #![cfg(feature = "validation")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
 
 use fieldmanager_structural::validation::{SchemaError, Validator};
 use fieldmanager_structural::{FieldPath, Structural};
@@ -14,7 +20,9 @@ fn yaml(text: &str) -> Value {
 #[track_caller]
 fn check(schema: &str, value: &str, expected: &[&str]) {
     let schema = yaml(&format!("{{type: object, properties: {{f: {schema}}}}}"));
-    let found = Validator::new(&schema).unwrap().validate(&yaml(&format!("{{f: {value}}}")));
+    let found = Validator::new(&schema)
+        .unwrap()
+        .validate(&yaml(&format!("{{f: {value}}}")));
     let found: Vec<String> = found.iter().map(ToString::to_string).collect();
     assert_eq!(found, expected, "{schema}: {value}");
 }
@@ -39,7 +47,9 @@ fn type_is_checked() {
     check(
         "{type: integer, format: int32}",
         "3000000000",
-        &[r#"<nil>: Invalid value: "": Checked value must be of type integer with format int32 in f"#],
+        &[
+            r#"<nil>: Invalid value: "": Checked value must be of type integer with format int32 in f"#,
+        ],
     );
     // As in the API server, a list passes for a string with a format.
     check("{type: string, format: byte}", "[1]", &[]);
@@ -75,7 +85,11 @@ fn kubernetes_extensions_are_checked() {
         "true",
         &[r#"f: Invalid value: "boolean": f in body must be of type integer,string: "boolean""#],
     );
-    check("{x-kubernetes-preserve-unknown-fields: true}", "{a: [1, {b: null}]}", &[]);
+    check(
+        "{x-kubernetes-preserve-unknown-fields: true}",
+        "{a: [1, {b: null}]}",
+        &[],
+    );
     check(
         "{type: object, x-kubernetes-embedded-resource: true, properties: {spec: {type: object}}}",
         "{spec: 1}",
@@ -95,7 +109,11 @@ fn number_bounds_are_checked() {
         "3",
         &["f: Invalid value: 3: f in body should be less than 3"],
     );
-    check("{type: integer, maximum: 3, exclusiveMaximum: false}", "3", &[]);
+    check(
+        "{type: integer, maximum: 3, exclusiveMaximum: false}",
+        "3",
+        &[],
+    );
     check(
         "{type: integer, maximum: 50.0}",
         "51",
@@ -143,14 +161,26 @@ fn string_restrictions_are_checked() {
         "a",
         &[r#"f: Invalid value: "a": f in body should be at least 2 chars long"#],
     );
-    check("{type: string, maxLength: 2}", "abc", &["f: Too long: may not be more than 2 bytes"]);
-    check("{type: string, enum: [b, a]}", "c", &[r#"f: Unsupported value: "c": supported values: "b", "a""#]);
+    check(
+        "{type: string, maxLength: 2}",
+        "abc",
+        &["f: Too long: may not be more than 2 bytes"],
+    );
+    check(
+        "{type: string, enum: [b, a]}",
+        "c",
+        &[r#"f: Unsupported value: "c": supported values: "b", "a""#],
+    );
     check(
         "{type: string, format: date-time}",
         "soon",
         &[r#"f: Invalid value: "soon": f in body must be of type date-time: "soon""#],
     );
-    check("{type: string, format: uuid}", "0e8400e229b441d4a716446655440000", &[]);
+    check(
+        "{type: string, format: uuid}",
+        "0e8400e229b441d4a716446655440000",
+        &[],
+    );
     check("{type: string, format: colour-of-the-day}", "red", &[]);
     check("{type: integer, format: int32}", "5", &[]);
 }
@@ -172,13 +202,21 @@ fn list_and_map_restrictions_are_checked() {
         "[a, 1]",
         &[r#"f[1]: Invalid value: "integer": f[1] in body must be of type string: "integer""#],
     );
-    check("{type: object, required: [a, b]}", "{b: 1}", &["f.a: Required value"]);
+    check(
+        "{type: object, required: [a, b]}",
+        "{b: 1}",
+        &["f.a: Required value"],
+    );
     check(
         "{type: object, minProperties: 1}",
         "{}",
         &["f: Invalid value: 0: f in body should have at least 1 properties"],
     );
-    check("{type: object, maxProperties: 0}", "{a: 1}", &["f: Too many: 1: must have at most 0 items"]);
+    check(
+        "{type: object, maxProperties: 0}",
+        "{a: 1}",
+        &["f: Too many: 1: must have at most 0 items"],
+    );
     check(
         "{type: object, properties: {a: {type: string}}, additionalProperties: false}",
         "{b: 1}",
@@ -242,7 +280,11 @@ fn alternatives_report_the_best_match() {
         ],
     );
     // Null skips alternatives, but not enumerations.
-    check("{type: string, nullable: true, anyOf: [{enum: [a]}]}", "null", &[]);
+    check(
+        "{type: string, nullable: true, anyOf: [{enum: [a]}]}",
+        "null",
+        &[],
+    );
     check(
         "{type: string, nullable: true, anyOf: [{enum: [a]}]}",
         "b",
@@ -265,7 +307,10 @@ fn invalid_schemas_are_refused() {
         error("{properties: {a: {$ref: '#/b'}}}").to_string(),
         "`properties.a.$ref`: `#/b`: references are not supported"
     );
-    assert!(matches!(error("{properties: {a: {pattern: '('}}}"), SchemaError::Keyword { .. }));
+    assert!(matches!(
+        error("{properties: {a: {pattern: '('}}}"),
+        SchemaError::Keyword { .. }
+    ));
     assert!(matches!(error("{type: text}"), SchemaError::Keyword { .. }));
     assert!(matches!(error("{items: 1}"), SchemaError::Keyword { .. }));
     let mut deep = Value::from_yaml("{type: string}").unwrap();
@@ -278,18 +323,31 @@ fn invalid_schemas_are_refused() {
 #[test]
 fn errors_beyond_100_are_counted() {
     let allowed: Vec<String> = (0..1000).map(|i| format!("value-{i}")).collect();
-    let schema = yaml(&format!("{{type: array, items: {{type: string, enum: [{}]}}}}", allowed.join(",")));
+    let schema = yaml(&format!(
+        "{{type: array, items: {{type: string, enum: [{}]}}}}",
+        allowed.join(",")
+    ));
     let object = yaml(&format!("[{}]", vec!["x"; 800].join(",")));
     let errors = Validator::new(&schema).unwrap().validate(&object);
     assert_eq!(errors.len(), 101);
-    assert_eq!(errors.last().unwrap().detail, "700 more errors are not listed");
+    assert_eq!(
+        errors.last().unwrap().detail,
+        "700 more errors are not listed"
+    );
 
     // Errors that repeat a long list are counted from 4 MiB on.
     let allowed: Vec<String> = (0..100_000).map(|i| format!("value-{i}")).collect();
-    let schema = yaml(&format!("{{type: array, items: {{type: string, enum: [{}]}}}}", allowed.join(",")));
+    let schema = yaml(&format!(
+        "{{type: array, items: {{type: string, enum: [{}]}}}}",
+        allowed.join(",")
+    ));
     let errors = Validator::new(&schema).unwrap().validate(&object);
     let bytes: usize = errors.iter().map(|error| error.detail.len()).sum();
-    assert!(errors.len() < 6 && bytes < 6 << 20, "{} errors of {bytes} bytes", errors.len());
+    assert!(
+        errors.len() < 6 && bytes < 6 << 20,
+        "{} errors of {bytes} bytes",
+        errors.len()
+    );
     assert_eq!(
         errors.last().unwrap().detail,
         format!("{} more errors are not listed", 800 - errors.len() + 1)
@@ -300,8 +358,10 @@ fn errors_beyond_100_are_counted() {
 fn errors_of_an_enum_cost_in_proportion_to_the_enum_and_the_faults() {
     let cost = |values: usize, faults: usize| {
         let allowed: Vec<String> = (0..values).map(|i| format!("value-{i:06}")).collect();
-        let schema =
-            yaml(&format!("{{type: array, items: {{type: string, enum: [{}]}}}}", allowed.join(",")));
+        let schema = yaml(&format!(
+            "{{type: array, items: {{type: string, enum: [{}]}}}}",
+            allowed.join(",")
+        ));
         let object = yaml(&format!("[{}]", vec!["x"; faults].join(",")));
         let validator = Validator::new(&schema).unwrap();
         let mut length = 0;
@@ -314,10 +374,19 @@ fn errors_of_an_enum_cost_in_proportion_to_the_enum_and_the_faults() {
     cost(1, 1);
     let (length, bytes) = cost(1000, 800);
     // Without a limit, the errors of 1,000 values and 800 faults are 12.8 million characters.
-    assert!(length < 1_700_000 && bytes < 20_000_000, "{length} characters, {bytes} bytes");
+    assert!(
+        length < 1_700_000 && bytes < 20_000_000,
+        "{length} characters, {bytes} bytes"
+    );
     let (more_faults, more_values) = (cost(1000, 8000), cost(8000, 800));
-    assert!(more_faults.0 < length + 100 && more_faults.1 < 2 * bytes, "{more_faults:?} for {bytes} bytes");
-    assert!(more_values.0 < 9 * length && more_values.1 < 12 * bytes, "{more_values:?} for {bytes} bytes");
+    assert!(
+        more_faults.0 < length + 100 && more_faults.1 < 2 * bytes,
+        "{more_faults:?} for {bytes} bytes"
+    );
+    assert!(
+        more_values.0 < 9 * length && more_values.1 < 12 * bytes,
+        "{more_values:?} for {bytes} bytes"
+    );
 }
 
 #[test]
@@ -346,11 +415,21 @@ fn faults_of_unchanged_values_are_dropped_on_update() {
     let schema = "{type: object, properties: {a: {type: string, maxLength: 1}, b: {type: object, required: [c], \
                   properties: {c: {type: string}, d: {type: string}}}}}";
     check_update(schema, "{a: xx}", "{a: xx, b: {c: z}}", &[]);
-    check_update(schema, "{a: xx}", "{a: yy}", &["a: Too long: may not be more than 1 byte"]);
+    check_update(
+        schema,
+        "{a: xx}",
+        "{a: yy}",
+        &["a: Too long: may not be more than 1 byte"],
+    );
     check_update(schema, "{b: {}}", "{a: x, b: {}}", &[]);
     check_update(schema, "{b: {}}", "{b: {d: x}}", &["b.c: Required value"]);
     // Unknown fields are never equal.
-    check_update(schema, "{b: {e: x}}", "{b: {e: x}}", &["b.c: Required value"]);
+    check_update(
+        schema,
+        "{b: {e: x}}",
+        "{b: {e: x}}",
+        &["b.c: Required value"],
+    );
     // Nothing is dropped inside of junctors.
     check_update(
         "{type: object, properties: {a: {type: string}, b: {type: string}}, anyOf: [{properties: {a: {maxLength: 1}}}]}",
@@ -366,18 +445,29 @@ fn faults_of_unchanged_values_are_dropped_on_update() {
 #[test]
 fn items_of_a_list_of_type_map_are_compared_by_key_on_update() {
     let list = |extensions: &str| {
-        let item = "{type: object, properties: {k: {type: integer}, v: {type: string, maxLength: 1}}}";
+        let item =
+            "{type: object, properties: {k: {type: integer}, v: {type: string, maxLength: 1}}}";
         format!("{{type: object, properties: {{l: {{type: array, items: {item}{extensions}}}}}}}")
     };
     let map = list(", x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k]");
-    check_update(&map, "{l: [{k: 1, v: xx}]}", "{l: [{k: 2, v: x}, {k: 1, v: xx}]}", &[]);
+    check_update(
+        &map,
+        "{l: [{k: 1, v: xx}]}",
+        "{l: [{k: 2, v: x}, {k: 1, v: xx}]}",
+        &[],
+    );
     check_update(
         &map,
         "{l: [{k: 1, v: xx}]}",
         "{l: [{k: 2, v: xx}]}",
         &["l[0].v: Too long: may not be more than 1 byte"],
     );
-    check_update(&list(""), "{l: [{k: 1, v: xx}]}", "{l: [{k: 1, v: xx}]}", &[]);
+    check_update(
+        &list(""),
+        "{l: [{k: 1, v: xx}]}",
+        "{l: [{k: 1, v: xx}]}",
+        &[],
+    );
     check_update(
         &list(""),
         "{l: [{k: 1, v: xx}]}",
@@ -394,5 +484,9 @@ fn patterns_have_the_syntax_of_go() {
         "٤",
         &[r#"f: Invalid value: "٤": f in body should match '^\d$'"#],
     );
-    check(r"{type: string, pattern: '^[[:alpha:]&&b]+\Q.*\E\101$'}", "'a&.*A'", &[]);
+    check(
+        r"{type: string, pattern: '^[[:alpha:]&&b]+\Q.*\E\101$'}",
+        "'a&.*A'",
+        &[],
+    );
 }

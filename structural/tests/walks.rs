@@ -21,22 +21,56 @@ fn check_prune(schema: &str, is_root: bool, object: &str, pruned: &str, paths: &
     assert_eq!(found.paths, paths, "{schema:?} {object}");
     let again = schema.prune(&found.object, is_root).unwrap();
     assert!(again.object.ptr_eq(&found.object) && again.paths.is_empty());
-    assert_eq!(paths.is_empty() && object == found.object, found.object.ptr_eq(&object));
+    assert_eq!(
+        paths.is_empty() && object == found.object,
+        found.object.ptr_eq(&object)
+    );
 }
 
 #[test]
 fn unknown_fields_are_pruned() {
-    let schema = "{type: object, properties: {a: {type: object, properties: {b: {type: string}}}, q: {}}}";
+    let schema =
+        "{type: object, properties: {a: {type: object, properties: {b: {type: string}}}, q: {}}}";
     check_prune(schema, false, "{a: {b: x}}", "{a: {b: x}}", &[]);
-    check_prune(schema, false, "{a: {b: x, c: z}, d: z}", "{a: {b: x}}", &["a.c", "d"]);
+    check_prune(
+        schema,
+        false,
+        "{a: {b: x, c: z}, d: z}",
+        "{a: {b: x}}",
+        &["a.c", "d"],
+    );
     check_prune(schema, false, "{a: null, c: null}", "{a: null}", &["c"]);
-    check_prune(schema, false, "{a: text, q: {x: 1}}", "{a: text, q: {}}", &["q.x"]);
-    check_prune(schema, false, "{a: [{b: x}, 1]}", "{a: [{}, 1]}", &["a[0].b"]);
+    check_prune(
+        schema,
+        false,
+        "{a: text, q: {x: 1}}",
+        "{a: text, q: {}}",
+        &["q.x"],
+    );
+    check_prune(
+        schema,
+        false,
+        "{a: [{b: x}, 1]}",
+        "{a: [{}, 1]}",
+        &["a[0].b"],
+    );
     check_prune(schema, false, "[{a: 1}]", "[{}]", &["[0].a"]);
     check_prune(schema, false, "text", "text", &[]);
-    check_prune("{type: array, items: {type: array}}", false, "[[{a: 1}, 2]]", "[[{}, 2]]", &["[0][0].a"]);
+    check_prune(
+        "{type: array, items: {type: array}}",
+        false,
+        "[[{a: 1}, 2]]",
+        "[[{}, 2]]",
+        &["[0][0].a"],
+    );
     // Junctors do not declare fields.
-    check_prune("{anyOf: [{properties: {a: {}}}]}", false, "{a: 1}", "{}", &["a"]);
+    check_prune(
+        "{anyOf: [{properties: {a: {}}}]}",
+        false,
+        "{a: 1}",
+        "{}",
+        &["a"],
+    );
 }
 
 #[test]
@@ -51,8 +85,7 @@ fn resource_root_keeps_its_three_fields() {
     );
     // Their removal from the root is not reported.
     check_prune("{type: object}", false, object, "{}", &["spec"]);
-    let embedded =
-        "{properties: {a: {x-kubernetes-embedded-resource: true, properties: {metadata: {type: object}}}}}";
+    let embedded = "{properties: {a: {x-kubernetes-embedded-resource: true, properties: {metadata: {type: object}}}}}";
     check_prune(
         embedded,
         false,
@@ -60,14 +93,25 @@ fn resource_root_keeps_its_three_fields() {
         "{a: {kind: A, metadata: {x: 1}}}",
         &["a.b"],
     );
-    check_prune("{properties: {a: {}}}", true, "{a: {kind: A}}", "{a: {}}", &["a.kind"]);
+    check_prune(
+        "{properties: {a: {}}}",
+        true,
+        "{a: {kind: A}}",
+        "{a: {}}",
+        &["a.kind"],
+    );
 }
 
 #[test]
 fn additional_properties_keep_all_fields() {
-    let schema =
-        "{additionalProperties: {type: object, properties: {b: {}}}, properties: {p: {type: string}}}";
-    check_prune(schema, false, "{a: {b: 1, c: 2}, p: {b: 1}}", "{a: {b: 1}, p: {}}", &["a.c", "p.b"]);
+    let schema = "{additionalProperties: {type: object, properties: {b: {}}}, properties: {p: {type: string}}}";
+    check_prune(
+        schema,
+        false,
+        "{a: {b: 1, c: 2}, p: {b: 1}}",
+        "{a: {b: 1}, p: {}}",
+        &["a.c", "p.b"],
+    );
     for additional in ["true", "false"] {
         let schema = format!("{{additionalProperties: {additional}}}");
         check_prune(
@@ -83,28 +127,70 @@ fn additional_properties_keep_all_fields() {
 #[test]
 fn preserve_unknown_fields_keeps_fields() {
     let p = "x-kubernetes-preserve-unknown-fields: true";
-    check_prune(&format!("{{{p}}}"), false, "{a: {b: [{c: 1}]}}", "{a: {b: [{c: 1}]}}", &[]);
+    check_prune(
+        &format!("{{{p}}}"),
+        false,
+        "{a: {b: [{c: 1}]}}",
+        "{a: {b: [{c: 1}]}}",
+        &[],
+    );
     // Declared fields are pruned again.
     let schema = format!("{{{p}, properties: {{a: {{properties: {{b: {{}}}}}}}}}}");
-    check_prune(&schema, false, "{a: {b: 1, c: 1}, d: {e: 1}}", "{a: {b: 1}, d: {e: 1}}", &["a.c"]);
+    check_prune(
+        &schema,
+        false,
+        "{a: {b: 1, c: 1}, d: {e: 1}}",
+        "{a: {b: 1}, d: {e: 1}}",
+        &["a.c"],
+    );
     let schema = format!("{{{p}, additionalProperties: {{properties: {{b: {{}}}}}}}}");
     check_prune(&schema, false, "{a: {b: 1, c: 1}}", "{a: {b: 1}}", &["a.c"]);
     // The items of a list inherit the mode of the list, except in the fields that they declare.
     let schema = format!("{{{p}, items: {{properties: {{a: {{properties: {{}}}}}}}}}}");
-    check_prune(&schema, false, "[{a: {b: 1}, c: {d: 1}}]", "[{a: {}, c: {d: 1}}]", &["[0].a.b"]);
+    check_prune(
+        &schema,
+        false,
+        "[{a: {b: 1}, c: {d: 1}}]",
+        "[{a: {}, c: {d: 1}}]",
+        &["[0].a.b"],
+    );
     let schema = format!("{{{p}, items: {{items: {{properties: {{a: {{}}}}}}}}}}");
-    check_prune(&schema, false, "[[{a: {b: 1}, c: {d: 1}}]]", "[[{a: {}, c: {d: 1}}]]", &["[0][0].a.b"]);
-    check_prune(&format!("{{{p}}}"), false, "[{a: {b: 1}}]", "[{a: {b: 1}}]", &[]);
-    let schema =
-        format!("{{{p}, items: {{x-kubernetes-embedded-resource: true, properties: {{kind: {{}}}}}}}}");
-    check_prune(&schema, false, "[{kind: {a: 1}, b: 1}]", "[{kind: {a: 1}, b: 1}]", &[]);
+    check_prune(
+        &schema,
+        false,
+        "[[{a: {b: 1}, c: {d: 1}}]]",
+        "[[{a: {}, c: {d: 1}}]]",
+        &["[0][0].a.b"],
+    );
+    check_prune(
+        &format!("{{{p}}}"),
+        false,
+        "[{a: {b: 1}}]",
+        "[{a: {b: 1}}]",
+        &[],
+    );
+    let schema = format!(
+        "{{{p}, items: {{x-kubernetes-embedded-resource: true, properties: {{kind: {{}}}}}}}}"
+    );
+    check_prune(
+        &schema,
+        false,
+        "[{kind: {a: 1}, b: 1}]",
+        "[{kind: {a: 1}, b: 1}]",
+        &[],
+    );
 }
 
 #[test]
 fn paths_are_sorted_as_strings() {
     let object: Vec<String> = (0..11).map(|i| format!("{{z: {i}}}")).collect();
     let schema = "{properties: {l: {type: array, items: {type: object}}}}";
-    let found = read(schema).prune(&yaml(&format!("{{l: [{}], a.b: 1}}", object.join(", "))), false).unwrap();
+    let found = read(schema)
+        .prune(
+            &yaml(&format!("{{l: [{}], a.b: 1}}", object.join(", "))),
+            false,
+        )
+        .unwrap();
     assert_eq!(found.paths[..4], ["a.b", "l[0].z", "l[10].z", "l[1].z"]);
 }
 
@@ -138,7 +224,11 @@ properties:
         "{m: {x: null, w: 1}, b: {x: null}, l: [null, {a: null}]}",
         "{m: {w: 1}, b: {x: null}, l: [null, {}]}",
     );
-    check_nulls(schema, "{a: 1, m: {}, l: [{a: 1}]}", "{a: 1, m: {}, l: [{a: 1}]}");
+    check_nulls(
+        schema,
+        "{a: 1, m: {}, l: [{a: 1}]}",
+        "{a: 1, m: {}, l: [{a: 1}]}",
+    );
     check_nulls(schema, "null", "null");
 }
 
@@ -146,17 +236,29 @@ properties:
 fn check_default(schema: &str, object: &str, filled: &str) {
     let (schema, object) = (read(schema), yaml(object));
     let found = schema.default_object(&object).unwrap();
-    assert!(found.strict_eq(&yaml(filled)), "{schema:?} {object}: {found}");
+    assert!(
+        found.strict_eq(&yaml(filled)),
+        "{schema:?} {object}: {found}"
+    );
     assert_eq!(found == object, found.ptr_eq(&object));
     assert!(schema.default_object(&found).unwrap().ptr_eq(&found));
 }
 
 #[test]
 fn missing_fields_get_defaults() {
-    let schema = "{properties: {a: {default: 1}, q: {default: 2, nullable: true}, z: {default: null}}}";
+    let schema =
+        "{properties: {a: {default: 1}, q: {default: 2, nullable: true}, z: {default: null}}}";
     check_default(schema, "{}", "{a: 1, q: 2}");
-    check_default(schema, "{a: null, q: null, z: null}", "{a: 1, q: null, z: null}");
-    check_default(schema, "{a: {x: 1}, q: false, b: 0}", "{a: {x: 1}, q: false, b: 0}");
+    check_default(
+        schema,
+        "{a: null, q: null, z: null}",
+        "{a: 1, q: null, z: null}",
+    );
+    check_default(
+        schema,
+        "{a: {x: 1}, q: false, b: 0}",
+        "{a: {x: 1}, q: false, b: 0}",
+    );
     check_default(schema, "[]", "[]");
     check_default(schema, "5", "5");
 }
@@ -165,8 +267,16 @@ fn missing_fields_get_defaults() {
 fn defaults_do_not_create_parents_but_get_nested_defaults() {
     let inner = "properties: {b: {default: 1}, c: {properties: {d: {default: 2}}}}";
     check_default(&format!("{{properties: {{a: {{{inner}}}}}}}"), "{}", "{}");
-    check_default(&format!("{{properties: {{a: {{{inner}}}}}}}"), "{a: {c: {}}}", "{a: {b: 1, c: {d: 2}}}");
-    check_default(&format!("{{properties: {{a: {{default: {{}}, {inner}}}}}}}"), "{}", "{a: {b: 1}}");
+    check_default(
+        &format!("{{properties: {{a: {{{inner}}}}}}}"),
+        "{a: {c: {}}}",
+        "{a: {b: 1, c: {d: 2}}}",
+    );
+    check_default(
+        &format!("{{properties: {{a: {{default: {{}}, {inner}}}}}}}"),
+        "{}",
+        "{a: {b: 1}}",
+    );
     check_default(
         &format!("{{properties: {{a: {{default: {{c: {{}}}}, {inner}}}}}}}"),
         "{a: null}",
@@ -179,7 +289,11 @@ fn nulls_in_lists_and_maps_get_defaults() {
     check_default("{items: {default: 1}}", "[null, 2]", "[1, 2]");
     check_default("{items: {}}", "[null]", "[null]");
     check_default("{items: {default: 1, nullable: true}}", "[null]", "[null]");
-    check_default("{items: {properties: {a: {default: 1}}}}", "[{}, {a: 2}, null]", "[{a: 1}, {a: 2}, null]");
+    check_default(
+        "{items: {properties: {a: {default: 1}}}}",
+        "[{}, {a: 2}, null]",
+        "[{a: 1}, {a: 2}, null]",
+    );
     check_default(
         "{additionalProperties: {default: {}, properties: {a: {default: 1}}}}",
         "{x: null, w: {}}",
@@ -198,7 +312,14 @@ fn nulls_in_lists_and_maps_get_defaults() {
 fn default_is_shared_with_the_schema() {
     let schema = read("{properties: {a: {default: {x: [1]}}}}");
     let object = schema.default_object(&yaml("{}")).unwrap();
-    let default = schema.properties.get("a").unwrap().generic.default.clone().unwrap();
+    let default = schema
+        .properties
+        .get("a")
+        .unwrap()
+        .generic
+        .default
+        .clone()
+        .unwrap();
     assert!(object.get("a").unwrap().ptr_eq(&default));
 }
 
@@ -245,14 +366,22 @@ fn prune_defaults_prunes_and_coerces() {
 fn too_deep_objects_are_refused() {
     // A schema of the maximum depth, and an object that is deeper.
     let levels = MAX_DEPTH / 2 - 1;
-    let schema = format!("{}{{}}{}", r#"{"items":"#.repeat(levels), "}".repeat(levels));
+    let schema = format!(
+        "{}{{}}{}",
+        r#"{"items":"#.repeat(levels),
+        "}".repeat(levels)
+    );
     let schema = Structural::from_value(&Value::from_json(&schema).unwrap()).unwrap();
     let any = read("{x-kubernetes-preserve-unknown-fields: true, properties: {a: {default: 1}}}");
     let lists = |levels: usize| (0..levels).fold(Value::Null, |inner, _| Value::from(vec![inner]));
     assert!(schema.prune(&lists(MAX_DEPTH), false).is_ok());
-    assert_eq!(schema.prune(&lists(MAX_DEPTH + 1), false), Err(Error::TooDeep));
-    let recursive =
-        (0..3).fold(any, |_, _| read("{additionalProperties: {default: 1}, items: {default: 1}}"));
+    assert_eq!(
+        schema.prune(&lists(MAX_DEPTH + 1), false),
+        Err(Error::TooDeep)
+    );
+    let recursive = (0..3).fold(any, |_, _| {
+        read("{additionalProperties: {default: 1}, items: {default: 1}}")
+    });
     assert!(recursive.default_object(&lists(2)).is_ok());
 
     // Nested defaults make an object deeper than it was.
@@ -260,6 +389,14 @@ fn too_deep_objects_are_refused() {
     for _ in 0..MAX_DEPTH - 4 {
         value = Map::single("a", value).into();
     }
-    let deep = Value::from(Map::single("properties", Map::single("a", Map::single("default", value))));
-    assert!(Structural::from_value(&deep).unwrap().default_object(&yaml("{}")).is_ok());
+    let deep = Value::from(Map::single(
+        "properties",
+        Map::single("a", Map::single("default", value)),
+    ));
+    assert!(
+        Structural::from_value(&deep)
+            .unwrap()
+            .default_object(&yaml("{}"))
+            .is_ok()
+    );
 }

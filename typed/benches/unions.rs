@@ -14,7 +14,13 @@ const VOLUMES: usize = 100;
 
 /// A type similar to a pod: containers with a profile each, and volumes, with unions in the items of both lists.
 fn pod(unions: bool) -> Type {
-    let union = |text: &str| if unions { text.to_owned() } else { String::new() };
+    let union = |text: &str| {
+        if unions {
+            text.to_owned()
+        } else {
+            String::new()
+        }
+    };
     let text = format!(
         "types:
 - name: pod
@@ -90,7 +96,10 @@ fn update(c: &mut Criterion) {
         let ty = pod(unions);
         let null = TypedValue::null(ty.clone());
         let live = null.normalize_update(&typed(&ty, &value)).unwrap().value;
-        let shared = live.merge(&typed(&ty, &Value::from_yaml("{metadata: {labels: {app: x}}}").unwrap()));
+        let shared = live.merge(&typed(
+            &ty,
+            &Value::from_yaml("{metadata: {labels: {app: x}}}").unwrap(),
+        ));
         let shared = shared.unwrap();
         let anew = reread(&ty, &value);
         let changed = live.merge(&typed(&ty, &one_volume("secret"))).unwrap();
@@ -115,12 +124,21 @@ fn whole(c: &mut Criterion) {
     let value = object();
     for (name, unions) in [("without unions", false), ("with unions", true)] {
         let ty = pod(unions);
-        let live = TypedValue::null(ty.clone()).normalize_update(&typed(&ty, &value)).unwrap().value;
+        let live = TypedValue::null(ty.clone())
+            .normalize_update(&typed(&ty, &value))
+            .unwrap()
+            .value;
         let anew = reread(&ty, &value);
-        let changed = reread(&ty, live.merge(&typed(&ty, &one_volume("secret"))).unwrap().value());
-        for (case, new) in
-            [("unchanged, parsed again", &anew), ("one volume changed, parsed again", &changed)]
-        {
+        let changed = reread(
+            &ty,
+            live.merge(&typed(&ty, &one_volume("secret")))
+                .unwrap()
+                .value(),
+        );
+        for (case, new) in [
+            ("unchanged, parsed again", &anew),
+            ("one volume changed, parsed again", &changed),
+        ] {
             group.bench_function(format!("{case}/{name}"), |b| {
                 b.iter(|| {
                     let normalized = live.normalize_update(black_box(new)).unwrap().value;
@@ -137,9 +155,15 @@ fn apply(c: &mut Criterion) {
     let value = object();
     for (name, unions) in [("without unions", false), ("with unions", true)] {
         let ty = pod(unions);
-        let live = TypedValue::null(ty.clone()).normalize_update(&typed(&ty, &value)).unwrap().value;
+        let live = TypedValue::null(ty.clone())
+            .normalize_update(&typed(&ty, &value))
+            .unwrap()
+            .value;
         let cases = [
-            ("one label", Value::from_yaml("{metadata: {labels: {app: x}}}").unwrap()),
+            (
+                "one label",
+                Value::from_yaml("{metadata: {labels: {app: x}}}").unwrap(),
+            ),
             ("one volume, unchanged", one_volume("configMap")),
             ("one volume, another member", one_volume("secret")),
             ("all, unchanged", value.clone()),

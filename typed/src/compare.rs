@@ -10,7 +10,7 @@ use fieldmanager_schema::internal::{Atom, ListType, MapType, TypeId};
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
 
-use crate::error::{Error, Fault, Faults};
+use crate::error::{Error, Fault, FaultCollector};
 use crate::items::{element_of, same_element};
 use crate::shape::{Shape, empty_type, entries, items, scalar_fault, shape};
 use crate::typed_value::TypedValue;
@@ -101,11 +101,12 @@ impl TypedValue {
             schema: self.ty.schema(),
             keyed: known.keyed,
             unique: known.unique,
-            faults: Faults::default(),
+            faults: FaultCollector::default(),
             builder: SetBuilder::default(),
         };
         let delta = compare.values(self.ty.id(), Some(&self.value), Some(&other.value));
         compare.faults.check()?;
+
         Ok(Comparison {
             added: delta.added.below,
             modified: delta.modified.below,
@@ -116,13 +117,13 @@ impl TypedValue {
 
 /// The part of one of the three sets at and below a path.
 #[derive(Default)]
-struct Part {
+struct SetPart {
     itself: bool,
     below: Set,
 }
 
-impl Part {
-    fn merge(&mut self, other: Part) {
+impl SetPart {
+    fn merge(&mut self, other: SetPart) {
         self.itself |= other.itself;
         self.below = self.below.union(&other.below);
     }
@@ -131,9 +132,9 @@ impl Part {
 /// The differences at and below a path.
 #[derive(Default)]
 struct Delta {
-    added: Part,
-    modified: Part,
-    removed: Part,
+    added: SetPart,
+    modified: SetPart,
+    removed: SetPart,
 }
 
 impl Delta {
@@ -166,8 +167,15 @@ impl DeltaBuilder {
     }
 
     fn build(self) -> Delta {
-        let part = |set: SetBuilder| Part { itself: false, below: set.build() };
-        Delta { added: part(self.added), modified: part(self.modified), removed: part(self.removed) }
+        let part = |set: SetBuilder| SetPart {
+            itself: false,
+            below: set.build(),
+        };
+        Delta {
+            added: part(self.added),
+            modified: part(self.modified),
+            removed: part(self.removed),
+        }
     }
 }
 
@@ -176,25 +184,29 @@ struct Compare<'s> {
     /// For both values: every item has its key, and the keys in each list are unique.
     keyed: bool,
     unique: bool,
-    faults: Faults,
+    faults: FaultCollector,
     builder: SetBuilder,
 }
 
 impl Compare<'_> {
     /// At least one of the values must be `Some`.
     fn values(&mut self, ty: TypeId, left: Option<&Value>, right: Option<&Value>) -> Delta {
+        // A shared value has no differences; without its keys it may still have faults.
         if let (Some(left), Some(right)) = (left, right)
             && self.keyed
             && left.ptr_eq(right)
         {
             return Delta::default();
         }
+
+        // A value on one side without possible faults is walked alone, because nothing has to be matched.
         if self.keyed
             && self.unique
             && let Some(delta) = self.one_sided(ty, left, right)
         {
             return delta;
         }
+
         let atom = self.schema.atom(ty);
         let (left_kinds, left_shape) = shape(atom, left);
         let (right_kinds, right_shape) = shape(atom, right);
@@ -210,21 +222,29 @@ impl Compare<'_> {
                 right_shape
             }
         };
+
         if let Shape::Nothing = last {
             self.faults.push(empty_type(atom));
         }
         let is_leaf = self.shaped(last, left, right, &mut delta);
+        // A list or map that appears or disappears is a change of its own, besides those of its fields.
         if !is_leaf {
             delta.added.itself |= left.is_none();
             delta.removed.itself |= right.is_none();
         }
+
         delta
     }
 
     /// The differences if only one side has a value, which are all added or all removed. Separate from
     /// [`values`](Self::values) to keep the stack frame of the recursion small.
     #[inline(never)]
-    fn one_sided(&mut self, ty: TypeId, left: Option<&Value>, right: Option<&Value>) -> Option<Delta> {
+    fn one_sided(
+        &mut self,
+        ty: TypeId,
+        left: Option<&Value>,
+        right: Option<&Value>,
+    ) -> Option<Delta> {
         let atom = self.schema.atom(ty);
         let (value, itself, is_added) = match (left, right) {
             (None, Some(value)) if accepts_kind(atom, value) => (value, true, true),
@@ -237,10 +257,21 @@ impl Compare<'_> {
             }
             _ => return None,
         };
-        let part = Part { itself, below: self.all(ty, value, &Set::new()) };
-        Some(match is_added {
-            true => Delta { added: part, ..Delta::default() },
-            false => Delta { removed: part, ..Delta::default() },
+
+        let part = SetPart {
+            itself,
+            below: self.all(ty, value, &Set::new()),
+        };
+        Some(if is_added {
+            Delta {
+                added: part,
+                ..Delta::default()
+            }
+        } else {
+            Delta {
+                removed: part,
+                ..Delta::default()
+            }
         })
     }
 
@@ -275,6 +306,7 @@ impl Compare<'_> {
                 self.builder.push_to(&mut level, || element, true, below);
             }
         }
+
         self.builder.close_unsorted_level(level)
     }
 
@@ -290,9 +322,11 @@ impl Compare<'_> {
                     _ => Ordering::Greater,
                 });
                 let below = self.all(ty, value, known.map_or(&none, Node::children));
-                self.builder.push_to(&mut level, || PathElement::Field(name.clone()), true, below);
+                self.builder
+                    .push_to(&mut level, || PathElement::Field(name.clone()), true, below);
             }
         }
+
         self.builder.close_level(level)
     }
 
@@ -304,6 +338,8 @@ impl Compare<'_> {
         right: Option<&Value>,
         delta: &mut Delta,
     ) -> bool {
+        // Scalars, atomic lists and maps, and those that are empty on both sides are leaves, which are compared as a
+        // whole. Otherwise the children decide.
         match shape {
             Shape::Scalar(scalar) => {
                 let faults = (scalar_fault(scalar, left), scalar_fault(scalar, right));
@@ -321,9 +357,12 @@ impl Compare<'_> {
                     return true;
                 }
                 delta.merge(level(|| match (old, new) {
-                    (Some(old), Some(new)) if self.keyed && self.unique => self.unique_items(list, old, new),
+                    (Some(old), Some(new)) if self.keyed && self.unique => {
+                        self.unique_items(list, old, new)
+                    }
                     _ => self.any_items(list, old, new),
                 }));
+
                 false
             }
             Shape::Map(map) => {
@@ -333,7 +372,9 @@ impl Compare<'_> {
                     return true;
                 }
                 let none = Map::new();
-                delta.merge(level(|| self.maps(map, old.unwrap_or(&none), new.unwrap_or(&none))));
+                delta.merge(level(|| {
+                    self.maps(map, old.unwrap_or(&none), new.unwrap_or(&none))
+                }));
                 false
             }
             Shape::Nothing => false,
@@ -357,6 +398,7 @@ impl Compare<'_> {
                 self.field(along.type_of(name), name, old, new, &mut out);
             }
         }
+
         out.build()
     }
 
@@ -368,15 +410,19 @@ impl Compare<'_> {
         new: Option<&Value>,
         out: &mut DeltaBuilder,
     ) {
+        // The faults below have relative paths, which get this field as a prefix.
         let mark = self.faults.mark();
         match ty {
             Some(ty) => {
                 let delta = self.values(ty, old, new);
                 out.push(|| PathElement::Field(name.clone()), delta);
             }
-            None => self.faults.push(Fault::NotDeclared { nearest: Vec::new() }),
+            None => self.faults.push(Fault::NotDeclared {
+                nearest: Vec::new(),
+            }),
         }
-        self.faults.prefix(mark, || PathElement::Field(name.clone()));
+        self.faults
+            .prefix(mark, || PathElement::Field(name.clone()));
     }
 
     fn item(
@@ -401,23 +447,42 @@ impl Compare<'_> {
             (Some(old), Some(new)) => same_element(list, old, new),
             _ => false,
         };
+
+        // Pairs at the same position need no search if none of the items moved.
         if pairs.iter().all(same) {
             return self.same_items(list, &pairs);
         }
+
+        // Moved items are matched by element. Sorted sides are matched in one pass, and the result is in the order of
+        // a set.
         let element = |item| Some((element_of(list, item).ok()?, item));
-        let mut old: Vec<_> = pairs.iter().filter_map(|(item, _)| item.and_then(element)).collect();
-        let mut new: Vec<_> = pairs.iter().filter_map(|(_, item)| item.and_then(element)).collect();
+        let mut old: Vec<_> = pairs
+            .iter()
+            .filter_map(|(item, _)| item.and_then(element))
+            .collect();
+        let mut new: Vec<_> = pairs
+            .iter()
+            .filter_map(|(_, item)| item.and_then(element))
+            .collect();
         old.sort_by(|a, b| a.0.cmp(&b.0));
         new.sort_by(|a, b| a.0.cmp(&b.0));
         let mut out = DeltaBuilder::default();
+
         let mut new = new.into_iter().peekable();
         for (element, item) in &old {
             while let Some((before, added)) = new.next_if(|(e, _)| e < element) {
                 self.item(list, &before, None, Some(added), &mut out);
             }
             let same = new.next_if(|(e, _)| e == element);
-            self.item(list, element, Some(item), same.map(|(_, item)| item), &mut out);
+            self.item(
+                list,
+                element,
+                Some(item),
+                same.map(|(_, item)| item),
+                &mut out,
+            );
         }
+
         for (element, added) in new {
             self.item(list, &element, None, Some(added), &mut out);
         }
@@ -428,31 +493,43 @@ impl Compare<'_> {
     fn same_items(&mut self, list: &ListType, pairs: &[(Option<&Value>, Option<&Value>)]) -> Delta {
         let mut out = DeltaBuilder::default();
         for (old, new) in pairs {
-            let element = || new.and_then(|item| element_of(list, item).ok()).unwrap_or_else(|| position(0));
+            let element = || {
+                new.and_then(|item| element_of(list, item).ok())
+                    .unwrap_or_else(|| position(0))
+            };
             let mark = self.faults.mark();
             let delta = self.values(list.element, *old, *new);
             self.faults.prefix(mark, element);
             out.push(element, delta);
         }
+
         out.build()
     }
 
     /// Compares the items of any lists. Several items with the same key are compared as a group.
     fn any_items(&mut self, list: &ListType, left: Option<&List>, right: Option<&List>) -> Delta {
+        // A group has the items of one element on both sides. The groups are sorted as the result is.
         let mut groups: BTreeMap<PathElement, (Vec<&Value>, Vec<&Value>)> = BTreeMap::new();
         for (side, items) in [left, right].into_iter().enumerate() {
             for (at, item) in items.into_iter().flatten().enumerate() {
                 match element_of(list, item) {
                     Ok(element) => {
                         let group = groups.entry(element).or_default();
-                        let side = if side == 0 { &mut group.0 } else { &mut group.1 };
+                        let side = if side == 0 {
+                            &mut group.0
+                        } else {
+                            &mut group.1
+                        };
                         side.push(item);
                     }
                     Err(fault) => self.faults.push_at(position(at), Fault::Item(fault)),
                 }
             }
         }
+
         let mut out = DeltaBuilder::default();
+        // Several items with one key cannot be matched one by one, so they count as one field; a single item on the
+        // other side replaces them.
         for (element, (old, new)) in groups {
             let mut marker = Delta::default();
             match (old.as_slice(), new.as_slice()) {
@@ -476,6 +553,7 @@ impl Compare<'_> {
             }
             out.push(|| element.clone(), marker);
         }
+
         out.build()
     }
 }

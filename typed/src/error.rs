@@ -67,12 +67,17 @@ impl Fault {
             Value::List(_) | Value::Map(_) => found.kind().name().to_owned(),
             scalar => scalar.to_json(),
         };
+
         if text.len() > LONGEST {
             let end = (0..=LONGEST).rev().find(|at| text.is_char_boundary(*at));
             text.truncate(end.unwrap_or_default());
             text.push('…');
         }
-        Fault::Kind { expected, found: text }
+
+        Fault::Kind {
+            expected,
+            found: text,
+        }
     }
 
     /// Whether this is a fault of the schema rather than of the value.
@@ -84,6 +89,7 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Similar fields are searched for the first faults only, so `nearest` may be empty.
         match self {
             Fault::Kind { expected, found } => write!(f, "expected {expected}, got {found}"),
             Fault::NotDeclared { nearest } => {
@@ -96,12 +102,22 @@ impl fmt::Display for Fault {
             }
             Fault::Duplicate => f.write_str("duplicate entries for one key"),
             Fault::Item(fault) => fault.fmt(f),
-            Fault::UnionContradiction { discriminator, value, member } => write!(
+
+            // A union has no name, so its faults name the fields.
+            Fault::UnionContradiction {
+                discriminator,
+                value,
+                member,
+            } => write!(
                 f,
                 "`{discriminator}` is {value:?}, which does not select `{member}`: set only one of them"
             ),
             Fault::UnionSeveral { members } => {
-                write!(f, "only one member of a union may be set, got `{}`", members.join("`, `"))
+                write!(
+                    f,
+                    "only one member of a union may be set, got `{}`",
+                    members.join("`, `")
+                )
             }
             Fault::TooDeep => write!(f, "nesting is deeper than {MAX_PATH_LENGTH} levels"),
             Fault::EmptyType { name } => {
@@ -133,7 +149,11 @@ pub struct ValidationError {
 
 impl fmt::Display for ValidationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path.is_empty() { self.fault.fmt(f) } else { write!(f, "{}: {}", self.path, self.fault) }
+        if self.path.is_empty() {
+            self.fault.fmt(f)
+        } else {
+            write!(f, "{}: {}", self.path, self.fault)
+        }
     }
 }
 
@@ -198,6 +218,7 @@ impl fmt::Display for ValidationErrors {
             }
             error.fmt(f)?;
         }
+
         match self.unlisted {
             0 => Ok(()),
             1 => f.write_str("\n1 more error is not listed"),
@@ -241,14 +262,14 @@ const LISTED: usize = 100;
 
 /// Collects faults. Paths are assembled on the way up, so a value without faults incurs no cost.
 #[derive(Default)]
-pub(crate) struct Faults {
+pub(crate) struct FaultCollector {
     /// The paths are reversed.
     listed: Vec<(Vec<PathElement>, Fault)>,
     unlisted: usize,
     schema_fault: bool,
 }
 
-impl Faults {
+impl FaultCollector {
     pub(crate) fn push(&mut self, fault: Fault) {
         self.add(None, fault);
     }
@@ -303,6 +324,7 @@ impl Faults {
             path: reversed.into_iter().rev().collect(),
             fault,
         };
+
         Err(ValidationErrors {
             listed: self.listed.into_iter().map(complete).collect(),
             unlisted: self.unlisted,

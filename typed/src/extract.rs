@@ -8,7 +8,7 @@ use fieldmanager_value::{List, Map, Value};
 
 use crate::items::element_of;
 use crate::shape::{Shape, shape};
-use crate::typed_value::{Known, TypedValue};
+use crate::typed_value::{KnownProperties, TypedValue};
 
 /// Determines whether the key fields of partially extracted list items are included.
 ///
@@ -65,6 +65,7 @@ impl TypedValue {
     /// ```
     #[must_use]
     pub fn extract_items(&self, items: &Set, key_fields: KeyFields) -> TypedValue {
+        // Key fields are added for existing items only, because the set may be older than the value.
         let items = match key_fields {
             KeyFields::AsGiven => items.clone(),
             KeyFields::Append => {
@@ -72,10 +73,20 @@ impl TypedValue {
                 items.union(&with_keys(&own))
             }
         };
-        let mut extract =
-            Extract { schema: self.ty.schema(), known: Known { normalized: false, ..self.known } };
+        let mut extract = Extract {
+            schema: self.ty.schema(),
+            known: KnownProperties {
+                normalized: false,
+                ..self.known
+            },
+        };
+
         let value = extract.value(self.ty.id(), &self.value, &items);
-        TypedValue { value, ty: self.ty.clone(), known: extract.known }
+        TypedValue {
+            value,
+            ty: self.ty.clone(),
+            known: extract.known,
+        }
     }
 }
 
@@ -93,12 +104,13 @@ fn with_keys(items: &Set) -> Set {
             keys.push(element.clone(), false, below);
         }
     }
+
     keys.build()
 }
 
 struct Extract<'s> {
     schema: &'s Schema,
-    known: Known,
+    known: KnownProperties,
 }
 
 impl Extract<'_> {
@@ -122,7 +134,8 @@ impl Extract<'_> {
     fn map(&mut self, map: &MapType, old: &Map, items: &Set) -> Value {
         let mut out = Vec::new();
         for (element, node) in items.nodes() {
-            let Some((name, value)) = element.as_field().and_then(|name| old.get_entry(name)) else {
+            let Some((name, value)) = element.as_field().and_then(|name| old.get_entry(name))
+            else {
                 continue;
             };
             let part = match map.type_of(name) {
@@ -131,7 +144,12 @@ impl Extract<'_> {
             };
             out.push((name.clone(), part));
         }
-        if out.is_empty() { Value::Null } else { Value::Map(Map::from_iter(out)) }
+
+        if out.is_empty() {
+            Value::Null
+        } else {
+            Value::Map(Map::from_iter(out))
+        }
     }
 
     fn list(&mut self, list: &ListType, old: &List, items: &Set) -> Value {
@@ -143,9 +161,11 @@ impl Extract<'_> {
             let Some(node) = items.get(&element) else {
                 continue;
             };
-            let part = match node.children().is_empty() {
-                true => item.clone(),
-                false => self.value(list.element, item, node.children()),
+
+            let part = if node.children().is_empty() {
+                item.clone()
+            } else {
+                self.value(list.element, item, node.children())
             };
             match element_of(list, &part) {
                 Err(_) => self.known.keyed = false,
@@ -154,6 +174,11 @@ impl Extract<'_> {
             }
             out.push(part);
         }
-        if out.is_empty() { Value::Null } else { Value::from(out) }
+
+        if out.is_empty() {
+            Value::Null
+        } else {
+            Value::from(out)
+        }
     }
 }

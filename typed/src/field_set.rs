@@ -51,7 +51,7 @@ impl TypedValue {
     #[must_use]
     #[doc(hidden)]
     pub fn field_set_sharing(&self, other: &Set) -> Set {
-        let mut walk = Walk {
+        let mut walk = FieldSetWalk {
             schema: self.ty.schema(),
             whole: self.known.keyed && self.known.unique,
             builder: SetBuilder::default(),
@@ -63,29 +63,36 @@ impl TypedValue {
 /// The maximum number of items that are matched with the elements of a set by comparing all pairs.
 const FEW: usize = 16;
 
-struct Walk<'s> {
+struct FieldSetWalk<'s> {
     schema: &'s Schema,
     /// Whether every item has its keys, and the keys in each list are unique.
     whole: bool,
     builder: SetBuilder,
 }
 
-impl Walk<'_> {
+impl FieldSetWalk<'_> {
     /// Returns whether the value itself is a field, and the fields below it. Inlined to avoid a call for each scalar.
     #[inline]
     fn fields(&mut self, ty: TypeId, value: &Value, like: &Set) -> (bool, Set) {
         let schema = self.schema;
         match shape(schema.atom(ty), Some(value)).1 {
             Shape::Scalar(_) => (true, Set::new()),
-            Shape::List(ListType { atomic: true, .. }) | Shape::Map(MapType { atomic: true, .. }) => {
-                (true, Set::new())
-            }
-            Shape::List(list) => {
-                (false, value.as_list().map(|items| self.items(list, items, like)).unwrap_or_default())
-            }
-            Shape::Map(map) => {
-                (false, value.as_map().map(|entries| self.entries(map, entries, like)).unwrap_or_default())
-            }
+            Shape::List(ListType { atomic: true, .. })
+            | Shape::Map(MapType { atomic: true, .. }) => (true, Set::new()),
+            Shape::List(list) => (
+                false,
+                value
+                    .as_list()
+                    .map(|items| self.items(list, items, like))
+                    .unwrap_or_default(),
+            ),
+            Shape::Map(map) => (
+                false,
+                value
+                    .as_map()
+                    .map(|entries| self.entries(map, entries, like))
+                    .unwrap_or_default(),
+            ),
             Shape::Nothing => (false, Set::new()),
         }
     }
@@ -100,23 +107,43 @@ impl Walk<'_> {
                 PathElement::Field(known) => known.cmp(name),
                 _ => Ordering::Greater,
             });
-            let (member, below) = self.entry(&mut along, name, value, before.map_or(&none, Node::children));
-            self.builder.push_to(&mut level, || PathElement::Field(name.clone()), member, below);
+            let (member, below) = self.entry(
+                &mut along,
+                name,
+                value,
+                before.map_or(&none, Node::children),
+            );
+            self.builder.push_to(
+                &mut level,
+                || PathElement::Field(name.clone()),
+                member,
+                below,
+            );
         }
+
         self.builder.close_level(level)
     }
 
-    fn entry(&mut self, along: &mut Along<'_>, name: &Str, value: &Value, like: &Set) -> (bool, Set) {
+    fn entry(
+        &mut self,
+        along: &mut Along<'_>,
+        name: &Str,
+        value: &Value,
+        like: &Set,
+    ) -> (bool, Set) {
         let (declared, ty) = match along.field(name) {
             Some(field) => (true, Some(field.ty)),
             None => (false, along.element()),
         };
-        let (itself, below) = ty.map(|ty| self.fields(ty, value, like)).unwrap_or_default();
+        let (itself, below) = ty
+            .map(|ty| self.fields(ty, value, like))
+            .unwrap_or_default();
         let is_empty = || match value {
             Value::Null => true,
             Value::Map(map) => map.is_empty(),
             _ => false,
         };
+
         (itself || !declared || is_empty(), below)
     }
 
@@ -127,6 +154,7 @@ impl Walk<'_> {
         }
         let none = Set::new();
         let mut level = self.builder.open_level(&none);
+
         // Most items of a list have the same fields as the previous one.
         let mut last = Set::new();
         if self.whole {
@@ -137,11 +165,16 @@ impl Walk<'_> {
             }
             return self.builder.close_unsorted_level(level);
         }
+
+        // Several items with one key are one field, so items are sorted by element.
         let keyless = || PathElement::Key(Map::new());
-        let mut found: Vec<(PathElement, &Value)> =
-            items.iter().map(|item| (element_of(list, item).unwrap_or_else(|_| keyless()), item)).collect();
+        let mut found: Vec<(PathElement, &Value)> = items
+            .iter()
+            .map(|item| (element_of(list, item).unwrap_or_else(|_| keyless()), item))
+            .collect();
         found.sort_by(|a, b| a.0.cmp(&b.0));
         let mut found = found.into_iter().peekable();
+
         while let Some((element, item)) = found.next() {
             let mut item = Some(item);
             while found.next_if(|(next, _)| *next == element).is_some() {
@@ -149,6 +182,7 @@ impl Walk<'_> {
             }
             self.item(&mut level, &mut last, list, like, (element, item));
         }
+
         self.builder.close_level(level)
     }
 
@@ -177,18 +211,31 @@ impl Walk<'_> {
         if !few || !self.whole {
             return None;
         }
-        let here = |element: &PathElement| items.iter().find(|item| is_element(list, element, item));
+        let here =
+            |element: &PathElement| items.iter().find(|item| is_element(list, element, item));
         if !like.nodes().all(|(element, _)| here(element).is_some()) {
             return None;
         }
+
         let mut level = self.builder.open_level(like);
         for (element, node) in like.nodes() {
-            let below = here(element).map(|item| self.fields(list.element, item, node.children()).1);
+            let below =
+                here(element).map(|item| self.fields(list.element, item, node.children()).1);
             self.builder.find(&mut level, |known| {
-                if std::ptr::eq(known, element) { Ordering::Equal } else { Ordering::Greater }
+                if std::ptr::eq(known, element) {
+                    Ordering::Equal
+                } else {
+                    Ordering::Greater
+                }
             });
-            self.builder.push_to(&mut level, || element.clone(), true, below.unwrap_or_default());
+            self.builder.push_to(
+                &mut level,
+                || element.clone(),
+                true,
+                below.unwrap_or_default(),
+            );
         }
+
         Some(self.builder.close_level(level))
     }
 }
@@ -209,32 +256,47 @@ types:
 
     #[test]
     fn shared_sets_keep_the_number_type_of_keys() {
-        let ty = Schema::from_yaml(SCHEMA).unwrap().type_named("object").unwrap();
+        let ty = Schema::from_yaml(SCHEMA)
+            .unwrap()
+            .type_named("object")
+            .unwrap();
         let set = |yaml: &str, like: &Set| {
             let value = Value::from_yaml(yaml).unwrap();
-            TypedValue::new(value, ty.clone(), Duplicates::Refuse).unwrap().field_set_sharing(like)
+            TypedValue::new(value, ty.clone(), Duplicates::Refuse)
+                .unwrap()
+                .field_set_sharing(like)
         };
         let none = Set::new();
-        let (whole, float) =
-            ("{ports: [{port: 1.5}, {port: 1, name: a}]}", "{ports: [{port: 1.5}, {port: 1.0, name: a}]}");
+        let (whole, float) = (
+            "{ports: [{port: 1.5}, {port: 1, name: a}]}",
+            "{ports: [{port: 1.5}, {port: 1.0, name: a}]}",
+        );
         // The JSON encodings of both are equal.
         let key = |set: &Set| {
             let ports = set.with_prefix(&PathElement::field("ports"));
             let first = ports.nodes().next().map(|(element, _)| element.clone());
-            let Some(PathElement::Key(fields)) = first else { panic!("{set:?}") };
+            let Some(PathElement::Key(fields)) = first else {
+                panic!("{set:?}")
+            };
             fields.get("port").cloned().unwrap_or_default()
         };
         for (one, other) in [(whole, float), (float, whole)] {
             let like = set(one, &set(other, &none));
             assert_eq!(like.to_json(), set(one, &none).to_json());
-            assert!(key(&like).strict_eq(&key(&set(one, &none))), "{one} like {other}");
+            assert!(
+                key(&like).strict_eq(&key(&set(one, &none))),
+                "{one} like {other}"
+            );
         }
         assert!(set(float, &none).to_json().contains("1.5"));
     }
 
     #[test]
     fn items_with_equal_fields_share_their_sets() {
-        let ty = Schema::from_yaml(SCHEMA).unwrap().type_named("object").unwrap();
+        let ty = Schema::from_yaml(SCHEMA)
+            .unwrap()
+            .type_named("object")
+            .unwrap();
         let value = Value::from_yaml(
             "{ports: [{port: 2, name: a}, {port: 1}, {port: 3, name: b}, {port: 4, name: c}]}",
         );

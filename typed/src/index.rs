@@ -14,7 +14,7 @@ use crate::items::{ItemFault, element_of, has_element, same_element};
 
 /// The position of the item of an element in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Slot {
+pub(crate) enum IndexSlot {
     /// A single item at this index.
     One(usize),
     /// Several items.
@@ -24,7 +24,7 @@ pub(crate) enum Slot {
 /// The items of one list by element, for a given set of keys.
 pub(crate) struct Index {
     keys: Vec<KeyField>,
-    slots: SortedMap<PathElement, Slot>,
+    slots: SortedMap<PathElement, IndexSlot>,
     /// Whether all elements are unique.
     unique: bool,
 }
@@ -39,7 +39,10 @@ impl<'v> Finder<'v> {
     /// Returns `None` for a list that has an item without an element.
     pub(crate) fn new(list: &'v List, ty: &'v ListType) -> Option<Self> {
         if !list.keeps_memo() {
-            return list.iter().all(|item| has_element(ty, item)).then_some(Finder::Few(list, ty));
+            return list
+                .iter()
+                .all(|item| has_element(ty, item))
+                .then_some(Finder::Few(list, ty));
         }
         Some(Finder::Many(list, ty, Index::of(list, ty).ok()?))
     }
@@ -49,20 +52,27 @@ impl<'v> Finder<'v> {
     pub(crate) fn find(&self, other: &Value) -> Option<(usize, &'v Value)> {
         match self {
             Finder::Few(list, ty) => {
-                let mut same = list.iter().enumerate().filter(|(_, item)| same_element(ty, item, other));
+                // An item whose key is not unique has no counterpart.
+                let mut same = list
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, item)| same_element(ty, item, other));
                 let first = same.next()?;
                 same.next().is_none().then_some(first)
             }
             Finder::Many(list, ty, index) => match index.get(&element_of(ty, other).ok()?)? {
-                Slot::One(at) => Some((at, list.get(at)?)),
-                Slot::Many => None,
+                IndexSlot::One(at) => Some((at, list.get(at)?)),
+                IndexSlot::Many => None,
             },
         }
     }
 }
 
 fn same_keys(a: &[KeyField], b: &[KeyField]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.name == b.name && a.default == b.default)
+    a.len() == b.len()
+        && a.iter()
+            .zip(b)
+            .all(|(a, b)| a.name == b.name && a.default == b.default)
 }
 
 /// The position of the first item without an element, and the reason.
@@ -71,29 +81,38 @@ pub(crate) type Broken = (usize, ItemFault);
 impl Index {
     /// Returns the stored index of a list, or builds one.
     pub(crate) fn of(list: &List, ty: &ListType) -> Result<Arc<Index>, Broken> {
-        list.memo_or_else(|index: &Index| same_keys(&index.keys, &ty.keys), || Index::make(list, ty))
+        list.memo_or_else(
+            |index: &Index| same_keys(&index.keys, &ty.keys),
+            || Index::make(list, ty),
+        )
     }
 
     fn make(list: &List, ty: &ListType) -> Result<Index, Broken> {
         let mut found = Vec::with_capacity(list.len());
         for (at, item) in list.iter().enumerate() {
             let element = element_of(ty, item).map_err(|fault| (at, fault))?;
-            found.push((element, Slot::One(at)));
+            found.push((element, IndexSlot::One(at)));
         }
+        // Items with one element stay in the index as one slot, which tells that none of them can be merged.
         let mut unique = true;
         found.sort_by(|a, b| a.0.cmp(&b.0));
         found.dedup_by(|later, kept| {
             let equal = later.0 == kept.0;
             if equal {
-                kept.1 = Slot::Many;
+                kept.1 = IndexSlot::Many;
                 unique = false;
             }
             equal
         });
-        Ok(Index { keys: ty.keys.clone(), slots: SortedMap::from_sorted(found), unique })
+
+        Ok(Index {
+            keys: ty.keys.clone(),
+            slots: SortedMap::from_sorted(found),
+            unique,
+        })
     }
 
-    pub(crate) fn get(&self, element: &PathElement) -> Option<Slot> {
+    pub(crate) fn get(&self, element: &PathElement) -> Option<IndexSlot> {
         self.slots.get(element).copied()
     }
 
@@ -106,8 +125,12 @@ impl Index {
         if !list.keeps_memo() {
             return;
         }
-        let mut edits: Vec<(PathElement, Option<Slot>)> =
-            appended.into_iter().map(|(element, at)| (element, Some(Slot::One(at)))).collect();
+
+        // Appending changes no position, so the index is edited instead of built again.
+        let mut edits: Vec<(PathElement, Option<IndexSlot>)> = appended
+            .into_iter()
+            .map(|(element, at)| (element, Some(IndexSlot::One(at))))
+            .collect();
         edits.sort_by(|a, b| a.0.cmp(&b.0));
         list.set_memo(Arc::new(Index {
             keys: self.keys.clone(),

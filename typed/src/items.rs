@@ -37,7 +37,10 @@ impl fmt::Display for ItemFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ItemFault::NotMap { found } => {
-                write!(f, "expected map as an item of an associative list with keys, got {found}")
+                write!(
+                    f,
+                    "expected map as an item of an associative list with keys, got {found}"
+                )
             }
             ItemFault::NoKeys { keys } => {
                 f.write_str("an item of an associative list must have one of its keys ")?;
@@ -60,8 +63,12 @@ const NEAR: usize = 8;
 /// The value that an item has for a key of its list.
 fn key_field<'v>(item: &'v Value, key: &KeyField) -> Option<&'v Value> {
     let fields = item.as_map()?;
-    let near = fields.iter().take(NEAR).find(|(name, _)| name.ptr_eq(&key.name));
-    near.map(|(_, value)| value).or_else(|| fields.get(&key.name))
+    let near = fields
+        .iter()
+        .take(NEAR)
+        .find(|(name, _)| name.ptr_eq(&key.name));
+    near.map(|(_, value)| value)
+        .or_else(|| fields.get(&key.name))
 }
 
 /// Whether an item of an associative list has an element.
@@ -70,7 +77,10 @@ pub(crate) fn has_element(list: &ListType, item: &Value) -> bool {
         return item.is_scalar();
     }
     item.as_map().is_some()
-        && list.keys.iter().any(|key| key.default.is_some() || key_field(item, key).is_some())
+        && list
+            .keys
+            .iter()
+            .any(|key| key.default.is_some() || key_field(item, key).is_some())
 }
 
 /// Whether two items, which must have their keys, have the same element.
@@ -89,6 +99,7 @@ pub(crate) fn is_element(list: &ListType, element: &PathElement, item: &Value) -
     match element {
         PathElement::Value(value) => list.keys.is_empty() && value.strict_eq(item),
         PathElement::Key(fields) => {
+            // A key field is part of the element if the item has it or the key has a default.
             let mut expected = 0;
             let same = list.keys.iter().all(|key| {
                 let known = fields.get(&key.name);
@@ -113,13 +124,22 @@ pub(crate) fn element_of(list: &ListType, item: &Value) -> Result<PathElement, I
         return if item.is_scalar() {
             Ok(PathElement::Value(item.clone()))
         } else {
-            Err(ItemFault::NotScalar { found: item.kind().name() })
+            Err(ItemFault::NotScalar {
+                found: item.kind().name(),
+            })
         };
     }
+
     if item.as_map().is_none() {
-        return Err(ItemFault::NotMap { found: item.kind().name() });
+        return Err(ItemFault::NotMap {
+            found: item.kind().name(),
+        });
     }
-    let no_keys = || ItemFault::NoKeys { keys: list.keys.iter().map(|key| key.name.to_string()).collect() };
+
+    let no_keys = || ItemFault::NoKeys {
+        keys: list.keys.iter().map(|key| key.name.to_string()).collect(),
+    };
+    // A key field that is absent has its default, so a port without a protocol is the port with TCP.
     let field = |key: &KeyField| {
         let value = key_field(item, key).or(key.default.as_ref())?;
         Some((key.name.clone(), value.clone()))
@@ -129,6 +149,7 @@ pub(crate) fn element_of(list: &ListType, item: &Value) -> Result<PathElement, I
         return Ok(PathElement::Key(Map::single(name, value)));
     }
     let found: Map = list.keys.iter().filter_map(field).collect();
+
     if found.is_empty() {
         return Err(no_keys());
     }

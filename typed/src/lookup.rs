@@ -5,7 +5,7 @@ use fieldmanager_schema::Schema;
 use fieldmanager_schema::internal::TypeId;
 use fieldmanager_value::Value;
 
-use crate::index::{Index, Slot};
+use crate::index::{Index, IndexSlot};
 use crate::typed_value::TypedValue;
 
 impl TypedValue {
@@ -26,24 +26,34 @@ impl TypedValue {
     }
 }
 
-fn get<'v>(schema: &Schema, ty: TypeId, value: &'v Value, path: &[PathElement]) -> Option<&'v Value> {
+fn get<'v>(
+    schema: &Schema,
+    ty: TypeId,
+    value: &'v Value,
+    path: &[PathElement],
+) -> Option<&'v Value> {
     let Some((first, rest)) = path.split_first() else {
         return Some(value);
     };
     let atom = schema.atom(ty);
     let (ty, child) = match first {
-        PathElement::Field(name) => (atom.map.as_ref()?.type_of(name)?, value.as_map()?.get(name)?),
-        PathElement::Index(at) => {
-            (atom.list.as_ref()?.element, value.as_list()?.get(usize::try_from(*at).ok()?)?)
-        }
+        PathElement::Field(name) => (
+            atom.map.as_ref()?.type_of(name)?,
+            value.as_map()?.get(name)?,
+        ),
+        PathElement::Index(at) => (
+            atom.list.as_ref()?.element,
+            value.as_list()?.get(usize::try_from(*at).ok()?)?,
+        ),
         PathElement::Key(_) | PathElement::Value(_) => {
             let list_type = atom.list.as_ref()?;
             let list = value.as_list()?;
             match Index::of(list, list_type).ok()?.get(first)? {
-                Slot::One(at) => (list_type.element, list.get(at)?),
-                Slot::Many => return None,
+                IndexSlot::One(at) => (list_type.element, list.get(at)?),
+                IndexSlot::Many => return None,
             }
         }
     };
+
     get(schema, ty, child, rest)
 }

@@ -6,10 +6,10 @@ use fieldmanager_schema::internal::{ListType, MapType, TypeId};
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Value};
 
-use crate::error::{Error, Faults};
+use crate::error::{Error, FaultCollector};
 use crate::items::element_of;
 use crate::shape::{Shape, empty_type, entries, items, scalar_fault, shape};
-use crate::typed_value::{Known, TypedValue};
+use crate::typed_value::{KnownProperties, TypedValue};
 
 impl TypedValue {
     /// Merges a configuration into the object.
@@ -72,18 +72,26 @@ impl TypedValue {
             schema: self.ty.schema(),
             live: self.known,
             config: config.known,
-            faults: Faults::default(),
+            faults: FaultCollector::default(),
             shadowed_empty_map: false,
         };
         let value = merge.values(self.ty.id(), Some(&self.value), &config.value);
         merge.faults.check()?;
         let value = match value {
-            Some(Merged::Other(value)) => value,
-            Some(Merged::Live) => self.value.clone(),
+            Some(MergedPart::Other(value)) => value,
+            Some(MergedPart::Live) => self.value.clone(),
             None => Value::Null,
         };
-        let object = TypedValue { value, ty: self.ty.clone(), known: self.known.and(config.known) };
-        Ok(MergedValue { object, shadowed_empty_map: merge.shadowed_empty_map })
+
+        let object = TypedValue {
+            value,
+            ty: self.ty.clone(),
+            known: self.known.and(config.known),
+        };
+        Ok(MergedValue {
+            object,
+            shadowed_empty_map: merge.shadowed_empty_map,
+        })
     }
 }
 
@@ -98,7 +106,7 @@ pub struct MergedValue {
 }
 
 /// The outcome of merging a part of the object.
-pub(crate) enum Merged {
+pub(crate) enum MergedPart {
     /// The part is unchanged.
     Live,
     /// The part is replaced.
@@ -108,21 +116,28 @@ pub(crate) enum Merged {
 pub(crate) struct Merge<'s> {
     pub(crate) schema: &'s Schema,
     /// The known properties of the object and the configuration, which determine the parts to check for faults.
-    pub(crate) live: Known,
-    pub(crate) config: Known,
-    pub(crate) faults: Faults,
+    pub(crate) live: KnownProperties,
+    pub(crate) config: KnownProperties,
+    pub(crate) faults: FaultCollector,
     shadowed_empty_map: bool,
 }
 
 impl Merge<'_> {
     /// Returns the merged value, or `None` after a fault.
-    pub(crate) fn values(&mut self, ty: TypeId, live: Option<&Value>, config: &Value) -> Option<Merged> {
+    pub(crate) fn values(
+        &mut self,
+        ty: TypeId,
+        live: Option<&Value>,
+        config: &Value,
+    ) -> Option<MergedPart> {
         let Some(live) = live else {
+            // A part that is only copied is checked as merging would, unless it is known to have no faults.
             if !(self.config.keyed && self.config.unique) {
                 self.check(ty, config, true);
             }
-            return Some(Merged::Other(config.clone()));
+            return Some(MergedPart::Other(config.clone()));
         };
+
         let atom = self.schema.atom(ty);
         let (live_kinds, live_shape) = shape(atom, Some(live));
         let (config_kinds, config_shape) = shape(atom, Some(config));
@@ -142,9 +157,14 @@ impl Merge<'_> {
                 _ => {}
             }
         }
+
+        // As in Go, an empty or null list or map in the configuration does not clear that of the object.
         match config_shape {
             Shape::Scalar(scalar) => {
-                let faults = (scalar_fault(scalar, Some(live)), scalar_fault(scalar, Some(config)));
+                let faults = (
+                    scalar_fault(scalar, Some(live)),
+                    scalar_fault(scalar, Some(config)),
+                );
                 if let (Some(_), Some(fault)) = faults {
                     self.faults.push(fault);
                     return None;
@@ -158,19 +178,20 @@ impl Merge<'_> {
                     if !self.live.keyed {
                         self.check_items(list, old, false);
                     }
-                    Some(Merged::Live)
+                    Some(MergedPart::Live)
                 }
                 (None, Some(new)) => {
                     if !(self.config.keyed && self.config.unique) {
                         self.check_items(list, new, true);
                     }
-                    Some(Merged::Other(config.clone()))
+                    Some(MergedPart::Other(config.clone()))
                 }
                 (Some(old), Some(new)) => {
                     let merged = level(|| self.lists(list, old, new))?;
-                    Some(match merged.ptr_eq(old) {
-                        true => Merged::Live,
-                        false => Merged::Other(Value::List(merged)),
+                    Some(if merged.ptr_eq(old) {
+                        MergedPart::Live
+                    } else {
+                        MergedPart::Other(Value::List(merged))
                     })
                 }
             },
@@ -182,13 +203,13 @@ impl Merge<'_> {
                     if !self.live.keyed {
                         self.check_entries(map, old, false);
                     }
-                    Some(Merged::Live)
+                    Some(MergedPart::Live)
                 }
                 (None, Some(new)) => {
                     if !(self.config.keyed && self.config.unique) {
                         self.check_entries(map, new, true);
                     }
-                    Some(Merged::Other(config.clone()))
+                    Some(MergedPart::Other(config.clone()))
                 }
                 (Some(old), Some(new)) => Some(level(|| self.maps(map, old, new))),
             },
@@ -199,7 +220,7 @@ impl Merge<'_> {
         }
     }
 
-    fn maps(&mut self, map: &MapType, live: &Map, config: &Map) -> Merged {
+    fn maps(&mut self, map: &MapType, live: &Map, config: &Map) -> MergedPart {
         let mut edits = Vec::new();
         let mut seek = live.seek();
         let mut along = map.along();
@@ -214,30 +235,44 @@ impl Merge<'_> {
                 // Most of the applied fields are unchanged scalars, whose type is irrelevant.
                 continue;
             }
+
             let mark = self.faults.mark();
             let merged = match along.type_of(name) {
                 Some(ty) => self.values(ty, old, value),
                 None => {
-                    let fault = crate::Fault::NotDeclared { nearest: Vec::new() };
+                    let fault = crate::Fault::NotDeclared {
+                        nearest: Vec::new(),
+                    };
                     self.faults.push(fault);
                     None
                 }
             };
-            self.faults.prefix(mark, || PathElement::Field(name.clone()));
-            if let Some(Merged::Other(merged)) = merged {
+            self.faults
+                .prefix(mark, || PathElement::Field(name.clone()));
+
+            if let Some(MergedPart::Other(merged)) = merged {
                 edits.push((name.clone(), Some(merged)));
             }
         }
+
+        // The fields that the configuration lacks are not merged, but their faults count too.
         if !self.live.keyed {
             for (name, value) in live {
                 if let (None, Some(ty)) = (config.get(name), map.type_of(name)) {
                     let mark = self.faults.mark();
                     self.check(ty, value, false);
-                    self.faults.prefix(mark, || PathElement::Field(name.clone()));
+                    self.faults
+                        .prefix(mark, || PathElement::Field(name.clone()));
                 }
             }
         }
-        if edits.is_empty() { Merged::Live } else { Merged::Other(Value::Map(live.with_edits(edits))) }
+
+        // An unchanged map stays shared with the live object, so that later walks skip it.
+        if edits.is_empty() {
+            MergedPart::Live
+        } else {
+            MergedPart::Other(Value::Map(live.with_edits(edits)))
+        }
     }
 
     /// Checks for the faults that merging the value with an absent one would report: items without keys and, in a
@@ -264,12 +299,14 @@ impl Merge<'_> {
             if let Some(ty) = along.type_of(name) {
                 let mark = self.faults.mark();
                 self.check(ty, value, config);
-                self.faults.prefix(mark, || PathElement::Field(name.clone()));
+                self.faults
+                    .prefix(mark, || PathElement::Field(name.clone()));
             }
         }
     }
 
     pub(crate) fn check_items(&mut self, list: &ListType, items: &List, config: bool) {
+        // Only a configuration must not have duplicates; a live object may.
         let mut seen = std::collections::BTreeSet::new();
         for (at, item) in items.iter().enumerate() {
             match element_of(list, item) {
@@ -291,6 +328,10 @@ impl Merge<'_> {
 }
 
 /// The leaf of the configuration, or that of the object if both are strictly equal, to preserve sharing.
-fn leaf(live: &Value, config: &Value) -> Merged {
-    if live.strict_eq(config) { Merged::Live } else { Merged::Other(config.clone()) }
+fn leaf(live: &Value, config: &Value) -> MergedPart {
+    if live.strict_eq(config) {
+        MergedPart::Live
+    } else {
+        MergedPart::Other(config.clone())
+    }
 }

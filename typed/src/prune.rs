@@ -6,7 +6,7 @@ use fieldmanager_schema::Schema;
 use fieldmanager_schema::internal::TypeId;
 use fieldmanager_value::{Map, Value};
 
-use crate::index::{Index, Slot};
+use crate::index::{Index, IndexSlot};
 use crate::shape::{Shape, shape};
 use crate::typed_value::TypedValue;
 
@@ -39,7 +39,9 @@ impl TypedValue {
         if !self.known.keyed {
             return None;
         }
-        let walk = Walk { schema: self.ty.schema() };
+        let walk = PruneWalk {
+            schema: self.ty.schema(),
+        };
         walk.children(self.ty.id(), &self.value, last, owners)
     }
 }
@@ -52,17 +54,22 @@ struct Child<'v> {
     declared: bool,
 }
 
-struct Walk<'s> {
+struct PruneWalk<'s> {
     schema: &'s Schema,
 }
 
-impl Walk<'_> {
+impl PruneWalk<'_> {
     fn children(&self, ty: TypeId, value: &Value, last: &Set, owners: &[&Set]) -> Option<Set> {
         let mut gone = SetBuilder::default();
         for (element, before) in last.nodes() {
-            if owners.first().is_some_and(|own| covers(own.get(element), before)) {
+            // What the manager still applies is not abandoned.
+            if owners
+                .first()
+                .is_some_and(|own| covers(own.get(element), before))
+            {
                 continue;
             }
+
             let Some(child) = self.child(ty, value, element)? else {
                 continue;
             };
@@ -73,6 +80,8 @@ impl Walk<'_> {
             if !self.is_field(&child) {
                 continue;
             }
+
+            // An item or field with an owner stays, but parts of it may be abandoned.
             let nodes: Vec<&Node> = owners.iter().filter_map(|set| set.get(element)).collect();
             if !nodes.iter().any(|node| owned(Some(node), child.declared)) {
                 gone.push(element.clone(), true, Set::new());
@@ -85,60 +94,88 @@ impl Walk<'_> {
             if before.children().is_empty() {
                 continue;
             }
+
             // An owner of a part of an atomic value has not been reconciled, which is not supported here.
             if self.entries(&child).is_none() && self.items(&child).is_none() {
                 return None;
             }
+
             // The manager's own set remains the first, so that fields it still applies are skipped.
             let own = owners.first().and_then(|own| own.get(element));
             let none = Set::new();
             let own = own.map_or(&none, |node| node.children());
             let mut sets = vec![own];
-            sets.extend(owners.iter().skip(1).filter_map(|set| set.get(element)).map(Node::children));
+            sets.extend(
+                owners
+                    .iter()
+                    .skip(1)
+                    .filter_map(|set| set.get(element))
+                    .map(Node::children),
+            );
             gone.push(
                 element.clone(),
                 false,
                 self.children(child.ty, child.value, before.children(), &sets)?,
             );
         }
+
         Some(gone.build())
     }
 
     /// Returns the child at an element. The outer `None` indicates several items with the same key.
-    fn child<'v>(&self, ty: TypeId, value: &'v Value, element: &PathElement) -> Option<Option<Child<'v>>> {
+    fn child<'v>(
+        &self,
+        ty: TypeId,
+        value: &'v Value,
+        element: &PathElement,
+    ) -> Option<Option<Child<'v>>> {
         let atom = self.schema.atom(ty);
         Some(match (element, shape(atom, Some(value)).1, value) {
             (PathElement::Field(name), Shape::Map(map), Value::Map(entries)) => {
                 entries.get(name).and_then(|value| {
-                    Some(Child { value, ty: map.type_of(name)?, declared: map.field(name).is_some() })
+                    Some(Child {
+                        value,
+                        ty: map.type_of(name)?,
+                        declared: map.field(name).is_some(),
+                    })
                 })
             }
-            (PathElement::Key(_) | PathElement::Value(_), Shape::List(list), Value::List(items))
-                if !list.atomic =>
-            {
-                match Index::of(items, list).ok()?.get(element) {
-                    Some(Slot::Many) => return None,
-                    Some(Slot::One(at)) => {
-                        items.get(at).map(|value| Child { value, ty: list.element, declared: false })
-                    }
-                    None => None,
-                }
-            }
+            (
+                PathElement::Key(_) | PathElement::Value(_),
+                Shape::List(list),
+                Value::List(items),
+            ) if !list.atomic => match Index::of(items, list).ok()?.get(element) {
+                Some(IndexSlot::Many) => return None,
+                Some(IndexSlot::One(at)) => items.get(at).map(|value| Child {
+                    value,
+                    ty: list.element,
+                    declared: false,
+                }),
+                None => None,
+            },
             _ => None,
         })
     }
 
     /// The entries of a non-empty granular map.
     fn entries<'v>(&self, child: &Child<'v>) -> Option<&'v Map> {
-        match (shape(self.schema.atom(child.ty), Some(child.value)).1, child.value) {
-            (Shape::Map(map), Value::Map(entries)) if !map.atomic && !entries.is_empty() => Some(entries),
+        match (
+            shape(self.schema.atom(child.ty), Some(child.value)).1,
+            child.value,
+        ) {
+            (Shape::Map(map), Value::Map(entries)) if !map.atomic && !entries.is_empty() => {
+                Some(entries)
+            }
             _ => None,
         }
     }
 
     /// The items of an associative list, possibly empty.
     fn items<'v>(&self, child: &Child<'v>) -> Option<&'v fieldmanager_value::List> {
-        match (shape(self.schema.atom(child.ty), Some(child.value)).1, child.value) {
+        match (
+            shape(self.schema.atom(child.ty), Some(child.value)).1,
+            child.value,
+        ) {
             (Shape::List(list), Value::List(items)) if !list.atomic => Some(items),
             _ => None,
         }
@@ -156,6 +193,7 @@ impl Walk<'_> {
                 inner.map_or(value.is_null(), |inner| self.is_field(&inner))
             });
         }
+
         self.items(child).is_none_or(|items| !items.is_empty())
     }
 
@@ -167,26 +205,38 @@ impl Walk<'_> {
         };
         if let PathElement::Key(keys) = element {
             // Without its key fields the item would have another key, and without any field it would not be an item.
-            let mut present = keys.iter().filter(|(name, _)| child.value.get(name).is_some()).peekable();
+            let mut present = keys
+                .iter()
+                .filter(|(name, _)| child.value.get(name).is_some())
+                .peekable();
             return present.peek().is_some()
                 && present.all(|(name, _)| is_owned(&PathElement::Field(name.clone()), true));
         }
+
         if !child.declared {
             return true;
         }
         if self.entries(child).is_none() && self.items(child).is_none() {
             return true;
         }
-        owners.iter().flat_map(|set| set.nodes()).any(|(element, _)| {
-            let Some(Some(inner)) = self.child(child.ty, child.value, element) else {
-                return false;
-            };
-            let below: Vec<&Set> =
-                owners.iter().filter_map(|set| set.get(element)).map(Node::children).collect();
-            is_owned(element, inner.declared)
-                && self.is_field(&inner)
-                && self.stays_a_field(element, &inner, &below)
-        })
+
+        owners
+            .iter()
+            .flat_map(|set| set.nodes())
+            .any(|(element, _)| {
+                let Some(Some(inner)) = self.child(child.ty, child.value, element) else {
+                    return false;
+                };
+                let below: Vec<&Set> = owners
+                    .iter()
+                    .filter_map(|set| set.get(element))
+                    .map(Node::children)
+                    .collect();
+
+                is_owned(element, inner.declared)
+                    && self.is_field(&inner)
+                    && self.stays_a_field(element, &inner, &below)
+            })
     }
 }
 
@@ -225,8 +275,12 @@ types:
 ";
 
     fn abandoned(object: &str, last: &str, own: &str, other: &str) -> Option<String> {
-        let ty = Schema::from_yaml(SCHEMA).unwrap().type_named("root").unwrap();
-        let object = TypedValue::new(Value::from_yaml(object).unwrap(), ty, Duplicates::Refuse).unwrap();
+        let ty = Schema::from_yaml(SCHEMA)
+            .unwrap()
+            .type_named("root")
+            .unwrap();
+        let object =
+            TypedValue::new(Value::from_yaml(object).unwrap(), ty, Duplicates::Refuse).unwrap();
         let set = |text: &str| Set::from_json(text.as_bytes()).unwrap();
         let gone = object.abandoned_items(&set(last), &[&set(own), &set(other)])?;
         Some(gone.to_json())
@@ -235,7 +289,8 @@ types:
     #[test]
     fn fields_without_owners_are_abandoned() {
         let object = "{a: 1, inner: {a: 1, b: 2}, labels: {x: u, z: w}, tags: [s, t]}";
-        let last = r#"{"f:a":{},"f:inner":{"f:a":{}},"f:labels":{"f:x":{}},"f:tags":{"v:\"s\"":{}}}"#;
+        let last =
+            r#"{"f:a":{},"f:inner":{"f:a":{}},"f:labels":{"f:x":{}},"f:tags":{"v:\"s\"":{}}}"#;
         // There are no other owners: parents that only this manager owned are removed as a whole.
         assert_eq!(
             abandoned(object, last, r#"{"f:b":{}}"#, "{}").unwrap(),
@@ -257,10 +312,24 @@ types:
         assert_eq!(abandoned("{list: [{a: 1, b: 2}]}", last, "{}", other), None);
         // The map would be left with a list that contains no fields to own.
         let last = r#"{"f:inner":{"f:a":{},"f:b":{}}}"#;
-        assert_eq!(abandoned("{inner: {a: 1, tags: []}}", last, r#"{"f:inner":{}}"#, "{}"), None);
+        assert_eq!(
+            abandoned("{inner: {a: 1, tags: []}}", last, r#"{"f:inner":{}}"#, "{}"),
+            None
+        );
         // A field of an item that was not owned itself.
         let last = r#"{"f:list":{"k:{\"a\":1}":{"f:b":{}}}}"#;
-        assert_eq!(abandoned("{list: [{a: 1, b: 2}]}", last, "{}", "{}"), Some("{\"f:list\":{}}".into()));
-        assert_eq!(abandoned("{list: [{a: 1, b: 2}]}", last, r#"{"f:list":{"k:{\"a\":2}":{}}}"#, "{}"), None);
+        assert_eq!(
+            abandoned("{list: [{a: 1, b: 2}]}", last, "{}", "{}"),
+            Some("{\"f:list\":{}}".into())
+        );
+        assert_eq!(
+            abandoned(
+                "{list: [{a: 1, b: 2}]}",
+                last,
+                r#"{"f:list":{"k:{\"a\":2}":{}}}"#,
+                "{}"
+            ),
+            None
+        );
     }
 }

@@ -66,6 +66,8 @@ fn children(schema: &Schema, types: &Below<'_>, set: &Set) -> Option<Set> {
     let mut edits: Vec<(&PathElement, bool, Set)> = Vec::new();
     for (element, node) in set.nodes() {
         let old = node.children();
+
+        // A path without anything below it is the same in an atomic and in a granular type.
         if old.is_empty() {
             continue;
         }
@@ -75,17 +77,23 @@ fn children(schema: &Schema, types: &Below<'_>, set: &Set) -> Option<Set> {
             (Below::Items(element), _) => Some(*element),
         };
         let Some(ty) = ty else { continue };
+
+        // The owner of something below a type that is now atomic owns it as a whole.
         if is_atomic(schema, ty) {
             edits.push((element, true, Set::new()));
-        } else if let Some(new) = below(schema, ty).and_then(|types| children(schema, &types, old)) {
+        } else if let Some(new) = below(schema, ty).and_then(|types| children(schema, &types, old))
+        {
             edits.push((element, node.is_member(), new));
         }
     }
+
+    // Most sets need no change, so a new one is built only now.
     if edits.is_empty() {
         return None;
     }
     let mut out = SetBuilder::default();
     let mut edits = edits.into_iter().peekable();
+
     for (element, node) in set.nodes() {
         match edits.next_if(|(edited, ..)| std::ptr::eq(*edited, element)) {
             Some((_, member, new)) => out.push(element.clone(), member, new),

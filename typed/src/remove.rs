@@ -7,7 +7,7 @@ use fieldmanager_value::{List, Map, Value};
 
 use crate::items::element_of;
 use crate::shape::{Shape, shape};
-use crate::typed_value::{Known, TypedValue};
+use crate::typed_value::{KnownProperties, TypedValue};
 
 impl TypedValue {
     /// Returns the value without the items of a set, which are fields of maps and items of lists.
@@ -28,19 +28,30 @@ impl TypedValue {
     /// ```
     #[must_use]
     pub fn remove_items(&self, items: &Set) -> TypedValue {
-        let mut remove =
-            Remove { schema: self.ty.schema(), known: Known { normalized: false, ..self.known } };
+        // The removal of a member or a discriminator may leave a union inconsistent.
+        let mut remove = Remove {
+            schema: self.ty.schema(),
+            known: KnownProperties {
+                normalized: false,
+                ..self.known
+            },
+        };
         let value = remove.value(self.ty.id(), &self.value, items);
         if value.ptr_eq(&self.value) {
             return self.clone();
         }
-        TypedValue { value, ty: self.ty.clone(), known: remove.known }
+
+        TypedValue {
+            value,
+            ty: self.ty.clone(),
+            known: remove.known,
+        }
     }
 }
 
 struct Remove<'s> {
     schema: &'s Schema,
-    known: Known,
+    known: KnownProperties,
 }
 
 impl Remove<'_> {
@@ -63,7 +74,8 @@ impl Remove<'_> {
         let mut edits = Vec::new();
         let mut removed = 0;
         for (element, node) in items.nodes() {
-            let Some((name, value)) = element.as_field().and_then(|name| old.get_entry(name)) else {
+            let Some((name, value)) = element.as_field().and_then(|name| old.get_entry(name))
+            else {
                 continue;
             };
             if node.is_member() {
@@ -71,6 +83,7 @@ impl Remove<'_> {
                 removed += 1;
                 continue;
             }
+
             let rest = match map.type_of(name) {
                 Some(ty) => self.value(ty, value, node.children()),
                 None => Value::Null,
@@ -79,6 +92,7 @@ impl Remove<'_> {
                 edits.push((name.clone(), Some(rest)));
             }
         }
+
         if removed == old.len() {
             return Value::Null;
         }
@@ -91,6 +105,7 @@ impl Remove<'_> {
         }
         let mut rest = Vec::with_capacity(old.len());
         let mut changed = false;
+
         for item in old {
             let element = element_of(list, item).ok();
             let node = element.as_ref().and_then(|element| items.get(element));
@@ -107,6 +122,7 @@ impl Remove<'_> {
             self.check_key(list, element.as_ref(), &less);
             rest.push(less);
         }
+
         match changed {
             false => Value::List(old.clone()),
             true if rest.is_empty() => Value::Null,

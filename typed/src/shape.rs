@@ -22,6 +22,7 @@ pub(crate) type Kinds = (bool, bool, bool);
 /// other value, including null and an absent one, leaves all kinds open and is walked as a map, scalar or list, in this
 /// order of precedence.
 pub(crate) fn shape<'s>(atom: &'s Atom, value: Option<&Value>) -> (Kinds, Shape<'s>) {
+    // Callers compare the kinds of two values: if they differ, the value has changed its kind and both are walked.
     match value {
         Some(value) if value.is_scalar() => {
             if let Some(scalar) = atom.scalar {
@@ -40,19 +41,32 @@ pub(crate) fn shape<'s>(atom: &'s Atom, value: Option<&Value>) -> (Kinds, Shape<
         }
         _ => {}
     }
-    let kinds = (atom.scalar.is_some(), atom.list.is_some(), atom.map.is_some());
+
+    let kinds = (
+        atom.scalar.is_some(),
+        atom.list.is_some(),
+        atom.map.is_some(),
+    );
     let shape = match atom {
         Atom { map: Some(map), .. } => Shape::Map(map),
-        Atom { scalar: Some(scalar), .. } => Shape::Scalar(*scalar),
-        Atom { list: Some(list), .. } => Shape::List(list),
+        Atom {
+            scalar: Some(scalar),
+            ..
+        } => Shape::Scalar(*scalar),
+        Atom {
+            list: Some(list), ..
+        } => Shape::List(list),
         _ => Shape::Nothing,
     };
+
     (kinds, shape)
 }
 
 /// The items of a non-empty list, otherwise `None`.
 pub(crate) fn items(value: Option<&Value>) -> Option<&List> {
-    value.and_then(Value::as_list).filter(|list| !list.is_empty())
+    value
+        .and_then(Value::as_list)
+        .filter(|list| !list.is_empty())
 }
 
 /// The entries of a non-empty map, otherwise `None`.
@@ -84,5 +98,7 @@ pub(crate) fn scalar_fault(scalar: Scalar, value: Option<&Value>) -> Option<Faul
 }
 
 pub(crate) fn empty_type(atom: &Atom) -> Fault {
-    Fault::EmptyType { name: atom.name.to_string() }
+    Fault::EmptyType {
+        name: atom.name.to_string(),
+    }
 }

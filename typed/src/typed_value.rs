@@ -27,12 +27,12 @@ use crate::validate::{self, Duplicates};
 pub struct TypedValue {
     pub(crate) value: Value,
     pub(crate) ty: Type,
-    pub(crate) known: Known,
+    pub(crate) known: KnownProperties,
 }
 
 /// The known properties of the lists and unions of a value, which determine the parts that walks may skip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct KnownProperties {
     /// Every item has its key.
     pub(crate) keyed: bool,
     /// The keys in each list are unique. Always correct to be false.
@@ -41,11 +41,15 @@ pub(crate) struct Known {
     pub(crate) normalized: bool,
 }
 
-impl Known {
-    pub(crate) const GOOD: Known = Known { keyed: true, unique: true, normalized: true };
+impl KnownProperties {
+    pub(crate) const GOOD: KnownProperties = KnownProperties {
+        keyed: true,
+        unique: true,
+        normalized: true,
+    };
 
-    pub(crate) fn and(self, other: Known) -> Known {
-        Known {
+    pub(crate) fn and(self, other: KnownProperties) -> KnownProperties {
+        KnownProperties {
             keyed: self.keyed && other.keyed,
             unique: self.unique && other.unique,
             normalized: self.normalized && other.normalized,
@@ -82,10 +86,22 @@ impl TypedValue {
     /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn new(value: Value, ty: Type, duplicates: Duplicates) -> Result<TypedValue, ValidationErrors> {
+    pub fn new(
+        value: Value,
+        ty: Type,
+        duplicates: Duplicates,
+    ) -> Result<TypedValue, ValidationErrors> {
         let unique = validate::validate(&value, &ty, duplicates)?;
         let normalized = !ty.schema().has_unions(ty.id());
-        Ok(TypedValue { value, ty, known: Known { keyed: true, unique, normalized } })
+        Ok(TypedValue {
+            value,
+            ty,
+            known: KnownProperties {
+                keyed: true,
+                unique,
+                normalized,
+            },
+        })
     }
 
     /// Null, the object before its creation. It is valid for every type.
@@ -97,7 +113,11 @@ impl TypedValue {
     /// assert!(object.value().is_null() && object.field_set().is_empty());
     /// ```
     pub fn null(ty: Type) -> TypedValue {
-        TypedValue { value: Value::Null, ty, known: Known::GOOD }
+        TypedValue {
+            value: Value::Null,
+            ty,
+            known: KnownProperties::GOOD,
+        }
     }
 
     /// The value.
@@ -130,12 +150,15 @@ impl TypedValue {
 
     /// Checks that another value has the same type of the same or an equal schema.
     pub(crate) fn check_type(&self, other: &TypedValue) -> Result<(), Error> {
-        let same =
-            self.ty == other.ty || (self.ty.id() == other.ty.id() && self.ty.schema() == other.ty.schema());
+        let same = self.ty == other.ty
+            || (self.ty.id() == other.ty.id() && self.ty.schema() == other.ty.schema());
         if same {
             return Ok(());
         }
-        Err(Error::TypesDiffer { left: self.ty.name().into(), right: other.ty.name().into() })
+        Err(Error::TypesDiffer {
+            left: self.ty.name().into(),
+            right: other.ty.name().into(),
+        })
     }
 }
 

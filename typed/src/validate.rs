@@ -7,7 +7,7 @@ use fieldmanager_schema::internal::{ListType, MapType, TypeId};
 use fieldmanager_schema::{Schema, Type};
 use fieldmanager_value::{List, Map, Str, Value};
 
-use crate::error::{Fault, Faults, ValidationErrors};
+use crate::error::{Fault, FaultCollector, ValidationErrors};
 use crate::index::Index;
 use crate::items::element_of;
 use crate::shape::{Shape, empty_type, fits, scalar_fault, shape};
@@ -35,23 +35,32 @@ pub enum Duplicates {
 }
 
 /// Collects all faults. Returns whether the value is free of duplicates.
-pub(crate) fn validate(value: &Value, ty: &Type, duplicates: Duplicates) -> Result<bool, ValidationErrors> {
-    let mut walk =
-        Walk { schema: ty.schema(), duplicates, unique: true, depth: 0, faults: Faults::default() };
+pub(crate) fn validate(
+    value: &Value,
+    ty: &Type,
+    duplicates: Duplicates,
+) -> Result<bool, ValidationErrors> {
+    let mut walk = ValidationWalk {
+        schema: ty.schema(),
+        duplicates,
+        unique: true,
+        depth: 0,
+        faults: FaultCollector::default(),
+    };
     walk.value(ty.id(), value);
     walk.faults.check()?;
     Ok(walk.unique)
 }
 
-struct Walk<'s> {
+struct ValidationWalk<'s> {
     schema: &'s Schema,
     duplicates: Duplicates,
     unique: bool,
     depth: usize,
-    faults: Faults,
+    faults: FaultCollector,
 }
 
-impl Walk<'_> {
+impl ValidationWalk<'_> {
     fn value(&mut self, ty: TypeId, value: &Value) {
         let atom = self.schema.atom(ty);
         match shape(atom, Some(value)).1 {
@@ -108,13 +117,19 @@ impl Walk<'_> {
         if self.faults.may_suggest() {
             nearest.extend(map.nearest_fields(name).into_iter().map(str::to_owned));
         }
-        self.faults.push_at(PathElement::Field(name.clone()), Fault::NotDeclared { nearest });
+        self.faults.push_at(
+            PathElement::Field(name.clone()),
+            Fault::NotDeclared { nearest },
+        );
     }
 
     /// Most values in an object are valid scalars.
     #[inline]
     fn is_valid_scalar(&self, ty: TypeId, value: &Value) -> bool {
-        self.schema.atom(ty).scalar.is_some_and(|scalar| fits(scalar, value))
+        self.schema
+            .atom(ty)
+            .scalar
+            .is_some_and(|scalar| fits(scalar, value))
     }
 
     fn items(&mut self, list: &ListType, items: &List) {
@@ -150,10 +165,13 @@ impl Walk<'_> {
     fn many_items(&mut self, list: &ListType, items: &List) {
         if Index::of(items, list).is_ok_and(|index| index.is_unique()) {
             for item in items {
-                self.child(list.element, item, || element_of(list, item).unwrap_or(PathElement::Index(0)));
+                self.child(list.element, item, || {
+                    element_of(list, item).unwrap_or(PathElement::Index(0))
+                });
             }
             return;
         }
+
         let mut seen = BTreeSet::new();
         for (at, item) in items.iter().enumerate() {
             match element_of(list, item) {

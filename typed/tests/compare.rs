@@ -14,15 +14,30 @@ fn changes(old: &TypedValue, new: &TypedValue) -> String {
         Ok(compared) => compared,
         Err(error) => return format!("error: {error}"),
     };
-    assert_eq!(compared.is_same(), old.compare(new).is_ok_and(|c| c == Default::default()));
-    let parts = [('+', &compared.added), ('~', &compared.modified), ('-', &compared.removed)];
-    let lines = parts.iter().flat_map(|(sign, set)| set.paths().map(move |path| format!("{sign}{path}")));
+    assert_eq!(
+        compared.is_same(),
+        old.compare(new).is_ok_and(|c| c == Default::default())
+    );
+    let parts = [
+        ('+', &compared.added),
+        ('~', &compared.modified),
+        ('-', &compared.removed),
+    ];
+    let lines = parts
+        .iter()
+        .flat_map(|(sign, set)| set.paths().map(move |path| format!("{sign}{path}")));
     lines.collect::<Vec<_>>().join(" ")
 }
 
 fn check(field: &str, rows: &[Row]) {
     for (name, old, new, expected) in rows {
-        let object = |text: &str| if text.is_empty() { "{}".into() } else { format!("{field}: {text}") };
+        let object = |text: &str| {
+            if text.is_empty() {
+                "{}".into()
+            } else {
+                format!("{field}: {text}")
+            }
+        };
         let (old, new) = (live(&object(old)), live(&object(new)));
         assert_eq!(changes(&old, &new), *expected, "{name}");
     }
@@ -53,7 +68,12 @@ fn maps_are_compared_by_entry() {
     check(
         "labels",
         &[
-            ("entries", "{a: x, b: z, c: w}", "{b: v, c: w, d: u}", "+.labels.d ~.labels.b -.labels.a"),
+            (
+                "entries",
+                "{a: x, b: z, c: w}",
+                "{b: v, c: w, d: u}",
+                "+.labels.d ~.labels.b -.labels.a",
+            ),
             ("an added map", "", "{a: x}", "+.labels +.labels.a"),
             ("a removed map", "{a: x}", "", "-.labels -.labels.a"),
             ("an added empty map", "", "{}", "+.labels"),
@@ -74,7 +94,12 @@ fn maps_are_compared_by_entry() {
                 "{a: {x: 1, z: 3}, c: {x: 1}}",
                 "+.nested.c +.nested.c.x ~.nested.a.z -.nested.b -.nested.b.x",
             ),
-            ("a nested map emptied", "{a: {x: 1}}", "{a: {}}", "-.nested.a.x"),
+            (
+                "a nested map emptied",
+                "{a: {x: 1}}",
+                "{a: {}}",
+                "-.nested.a.x",
+            ),
         ],
     );
     check(
@@ -120,8 +145,18 @@ fn atomic_values_are_compared_as_a_whole() {
     check(
         "deduced",
         &[
-            ("lists without a schema", "{a: [1, 2], b: 1}", "{a: [2, 1], b: 2}", "~.deduced.a ~.deduced.b"),
-            ("a map over a list", "{a: [1]}", "{a: {b: 1}}", "+.deduced.a.b ~.deduced.a"),
+            (
+                "lists without a schema",
+                "{a: [1, 2], b: 1}",
+                "{a: [2, 1], b: 2}",
+                "~.deduced.a ~.deduced.b",
+            ),
+            (
+                "a map over a list",
+                "{a: [1]}",
+                "{a: {b: 1}}",
+                "+.deduced.a.b ~.deduced.a",
+            ),
         ],
     );
 }
@@ -190,7 +225,12 @@ fn duplicates_are_compared_as_a_group() {
         "set",
         &[
             ("before and after", "[a, a]", "[a, a]", ""),
-            ("before and after, in different numbers", "[a, a]", "[a, a, a]", r#"~.set[="a"]"#),
+            (
+                "before and after, in different numbers",
+                "[a, a]",
+                "[a, a, a]",
+                r#"~.set[="a"]"#,
+            ),
             ("before only", "[a, a]", "[a]", r#"+.set[="a"] -.set[="a"]"#),
             ("after only", "[a]", "[a, a]", r#"+.set[="a"] -.set[="a"]"#),
             ("added", "[b]", "[b, a, a]", r#"+.set[="a"]"#),
@@ -258,10 +298,18 @@ fn values_of_several_kinds_are_compared_per_kind() {
 fn sharing_and_size_do_not_affect_the_result() {
     let object = |value: &dyn Fn(usize) -> i64| {
         let item = |i| {
-            Value::Map(Map::from_iter([("name", Value::from(format!("i{i}"))), ("value", value(i).into())]))
+            Value::Map(Map::from_iter([
+                ("name", Value::from(format!("i{i}"))),
+                ("value", value(i).into()),
+            ]))
         };
         let items: List = (0..100).map(item).collect();
-        TypedValue::new(Value::Map(Map::single("items", items)), root(), Duplicates::Refuse).unwrap()
+        TypedValue::new(
+            Value::Map(Map::single("items", items)),
+            root(),
+            Duplicates::Refuse,
+        )
+        .unwrap()
     };
     let old = object(&|_| 1);
     let one = live(r#"items: [{name: i7, value: 2}, {name: i100}]"#);
@@ -270,19 +318,27 @@ fn sharing_and_size_do_not_affect_the_result() {
     assert_eq!(changes(&old, &shared), expected);
     assert_eq!(changes(&old, &old), "");
     assert_eq!(changes(&old, &object(&|_| 1)), "");
-    assert_eq!(changes(&old, &object(&|i| if i == 70 { 2 } else { 1 })), r#"~.items[name="i70"].value"#);
+    assert_eq!(
+        changes(&old, &object(&|i| if i == 70 { 2 } else { 1 })),
+        r#"~.items[name="i70"].value"#
+    );
 }
 
 #[test]
 fn filters_apply_to_all_three_sets() {
-    let (old, new) =
-        (live("{num: 1, text: a, labels: {a: x}}"), live("{num: 2, flag: true, labels: {b: x}}"));
+    let (old, new) = (
+        live("{num: 1, text: a, labels: {a: x}}"),
+        live("{num: 2, flag: true, labels: {b: x}}"),
+    );
     let compared = old.compare(&new).unwrap();
     let filtered = |filter| {
         let part = compared.filter(&filter);
         [part.added, part.modified, part.removed].map(|set: Set| paths(&set))
     };
-    assert_eq!(filtered(Filter::Exclude(set(".labels .num"))), [".flag", "", ".text"]);
+    assert_eq!(
+        filtered(Filter::Exclude(set(".labels .num"))),
+        [".flag", "", ".text"]
+    );
     assert_eq!(
         filtered(Filter::Include(Matcher::prefixes([".labels"]).unwrap())),
         [".labels.b", "", ".labels.a"]
@@ -295,5 +351,8 @@ fn items_without_their_key_are_an_error() {
     let fault = "error: .items[0]: an item of an associative list must have one of its keys `name`";
     assert_eq!(changes(&cut, &live("{}")), fault);
     assert_eq!(changes(&live("{}"), &cut), fault);
-    assert_eq!(changes(&cut, &cut), format!("{fault}\n{}", &fault["error: ".len()..]));
+    assert_eq!(
+        changes(&cut, &cut),
+        format!("{fault}\n{}", &fault["error: ".len()..])
+    );
 }

@@ -16,13 +16,21 @@ fn leaves_and_empty_values_are_fields() {
     check(&[
         ("an empty object", "{}", ""),
         ("null", "null", ""),
-        ("scalars", "{num: 1, text: a, flag: false, any: 1.5}", ".any .flag .num .text"),
+        (
+            "scalars",
+            "{num: 1, text: a, flag: false, any: 1.5}",
+            ".any .flag .num .text",
+        ),
         (
             "null in a field",
             "{num: null, labels: null, set: null, selector: null, args: null}",
             ".args .labels .num .selector .set",
         ),
-        ("empty maps", "{labels: {}, selector: {}, inner: {}}", ".inner .labels .selector"),
+        (
+            "empty maps",
+            "{labels: {}, selector: {}, inner: {}}",
+            ".inner .labels .selector",
+        ),
         ("empty lists", "{set: [], args: [], items: []}", ".args"),
     ]);
 }
@@ -30,10 +38,26 @@ fn leaves_and_empty_values_are_fields() {
 #[test]
 fn entries_of_maps_are_fields() {
     check(&[
-        ("entries without their map", "{labels: {a: x, b: null}}", ".labels.a .labels.b"),
-        ("entries that are maps", "{nested: {a: {x: 1}, b: {}}}", ".nested.a .nested.b .nested.a.x"),
-        ("structs are not fields", "{inner: {num: 1, inner: {text: a}}}", ".inner.num .inner.inner.text"),
-        ("an atomic map is one field", "{selector: {a: x, b: z}}", ".selector"),
+        (
+            "entries without their map",
+            "{labels: {a: x, b: null}}",
+            ".labels.a .labels.b",
+        ),
+        (
+            "entries that are maps",
+            "{nested: {a: {x: 1}, b: {}}}",
+            ".nested.a .nested.b .nested.a.x",
+        ),
+        (
+            "structs are not fields",
+            "{inner: {num: 1, inner: {text: a}}}",
+            ".inner.num .inner.inner.text",
+        ),
+        (
+            "an atomic map is one field",
+            "{selector: {a: x, b: z}}",
+            ".selector",
+        ),
         (
             "without a schema",
             "{deduced: {a: {b: 1}, c: [1, 2], d: null}}",
@@ -45,7 +69,11 @@ fn entries_of_maps_are_fields() {
 #[test]
 fn items_of_associative_lists_are_fields() {
     check(&[
-        ("items of sets", "{set: [b, a, 1, true]}", r#".set[=1] .set[="a"] .set[="b"] .set[=true]"#),
+        (
+            "items of sets",
+            "{set: [b, a, 1, true]}",
+            r#".set[=1] .set[="a"] .set[="b"] .set[=true]"#,
+        ),
         (
             "items and their fields",
             "{items: [{name: b, value: 1}, {name: a, tags: [t]}]}",
@@ -62,7 +90,11 @@ fn items_of_associative_lists_are_fields() {
             r#".ports[protocol="TCP"] .ports[protocol="TCP"].title"#,
         ),
         ("an atomic list is one field", "{args: [a, b]}", ".args"),
-        ("duplicate items of a set", "{set: [a, b, a]}", r#".set[="a"] .set[="b"]"#),
+        (
+            "duplicate items of a set",
+            "{set: [a, b, a]}",
+            r#".set[="a"] .set[="b"]"#,
+        ),
         (
             "duplicate items with keys",
             "{items: [{name: a, value: 1}, {name: a}, {name: b}]}",
@@ -75,7 +107,11 @@ fn items_of_associative_lists_are_fields() {
 fn values_of_several_kinds_have_the_fields_of_their_kind() {
     check(&[
         ("as a scalar", "{kinds: a}", ".kinds"),
-        ("as a set", "{kinds: [a, b]}", r#".kinds[="a"] .kinds[="b"]"#),
+        (
+            "as a set",
+            "{kinds: [a, b]}",
+            r#".kinds[="a"] .kinds[="b"]"#,
+        ),
         ("as a map", "{kinds: {a: 1}}", ".kinds.a"),
         ("as null", "{kinds: null}", ".kinds"),
         ("as an empty set", "{kinds: []}", ""),
@@ -85,6 +121,10 @@ fn values_of_several_kinds_have_the_fields_of_their_kind() {
 /// Removing items can remove their keys. Such items are still fields, as an item with an empty key.
 #[test]
 fn items_without_their_key_have_an_empty_key() {
-    let cut = live("items: [{name: a, value: 1}, {name: b}]").remove_items(&set(r#".items[name="a"].name"#));
-    assert_eq!(paths(&cut.field_set()), r#".items[] .items[name="b"] .items[].value .items[name="b"].name"#);
+    let cut = live("items: [{name: a, value: 1}, {name: b}]")
+        .remove_items(&set(r#".items[name="a"].name"#));
+    assert_eq!(
+        paths(&cut.field_set()),
+        r#".items[] .items[name="b"] .items[].value .items[name="b"].name"#
+    );
 }

@@ -7,19 +7,27 @@ use fieldmanager_value::Value;
 fn check(text: &str) -> Result<(), String> {
     let document = Value::from_yaml(text).map_err(|error| error.to_string())?;
     let schemas = Schema::meta_schema().map_err(|error| error.to_string())?;
-    let file = schemas.type_named("schema").ok_or("the type `schema` is missing")?;
+    let file = schemas
+        .type_named("schema")
+        .ok_or("the type `schema` is missing")?;
     TypedValue::new(document, file, Duplicates::Refuse).map_err(|errors| errors.to_string())?;
     Ok(())
 }
 
 #[test]
 fn meta_schema_describes_itself() {
-    assert_eq!(check(include_str!("../../schema/src/meta_schema.yaml")), Ok(()));
+    assert_eq!(
+        check(include_str!("../../schema/src/meta_schema.yaml")),
+        Ok(())
+    );
 }
 
 #[test]
 fn meta_schema_describes_the_example() {
-    assert_eq!(check(include_str!("../../examples/deployment/schema.yaml")), Ok(()));
+    assert_eq!(
+        check(include_str!("../../examples/deployment/schema.yaml")),
+        Ok(())
+    );
 }
 
 #[test]
@@ -30,8 +38,12 @@ fn serialized_schemas_match_the_meta_schema() {
 
 #[test]
 fn invalid_schemas_are_rejected() {
-    for text in ["types: [{name: a, scalr: string}]", "types: [{name: a}, {name: a}]", "types: {a: 1}", "[]"]
-    {
+    for text in [
+        "types: [{name: a, scalr: string}]",
+        "types: [{name: a}, {name: a}]",
+        "types: {a: 1}",
+        "[]",
+    ] {
         assert!(check(text).is_err(), "{text}");
         assert!(Schema::from_yaml(text).is_err(), "{text}");
     }

@@ -1,6 +1,9 @@
 //! Adaptation of field sets to a changed schema. Expected results are those of the Go package.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot read its own table must fail")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot read its own table must fail"
+)]
 
 use crate::common::{paths, set, value};
 use fieldmanager_schema::{Schema, Type};
@@ -24,7 +27,10 @@ types:
   map: {{elementType: {{namedType: __untyped_deduced_}}, elementRelationship: separable}}
 "
     );
-    Schema::from_yaml(&schema).unwrap().type_named("root").unwrap()
+    Schema::from_yaml(&schema)
+        .unwrap()
+        .type_named("root")
+        .unwrap()
 }
 
 const SCALAR: &str = "{scalar: untyped}";
@@ -47,12 +53,21 @@ const UNTYPED_ATOMIC: &str = "{namedType: __untyped_atomic_}";
 
 /// A description, the type of the value when it was applied, the current type, the value, and the fields before and
 /// after.
-type Row = (&'static str, &'static str, &'static str, &'static str, &'static str, &'static str);
+type Row = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+);
 
 fn check(rows: &[Row]) {
     for (name, old, new, object, before, after) in rows {
         let object = value(&format!("{{f: {object}}}"));
-        let fields = TypedValue::new(object, object_type(old), Duplicates::Refuse).unwrap().field_set();
+        let fields = TypedValue::new(object, object_type(old), Duplicates::Refuse)
+            .unwrap()
+            .field_set();
         assert_eq!(paths(&fields), *before, "{name}");
         let adapted = reconcile(&fields, &object_type(new));
         assert_eq!(adapted.is_some(), before != after, "{name}");
@@ -65,8 +80,22 @@ fn granular_to_atomic_replaces_the_parts_by_the_whole() {
     check(&[
         ("a map", MAP, MAP_ATOMIC, "{a: x, b: z}", ".f.a .f.b", ".f"),
         ("a struct", STRUCT, STRUCT_ATOMIC, "{a: x}", ".f.a", ".f"),
-        ("a set", SET, LIST_ATOMIC, "[p, q]", r#".f[="p"] .f[="q"]"#, ".f"),
-        ("nested maps", MAPS, MAPS_ATOMIC, "{a: {x: u}, b: {}}", ".f.a .f.b .f.a.x", ".f.a .f.b"),
+        (
+            "a set",
+            SET,
+            LIST_ATOMIC,
+            "[p, q]",
+            r#".f[="p"] .f[="q"]"#,
+            ".f",
+        ),
+        (
+            "nested maps",
+            MAPS,
+            MAPS_ATOMIC,
+            "{a: {x: u}, b: {}}",
+            ".f.a .f.b .f.a.x",
+            ".f.a .f.b",
+        ),
         (
             "a map in an item",
             ITEMS,
@@ -84,7 +113,14 @@ fn atomic_to_granular_keeps_the_set() {
         ("a map", MAP_ATOMIC, MAP, "{a: x}", ".f", ".f"),
         ("a list", LIST_ATOMIC, SET, "[p, q]", ".f", ".f"),
         ("a struct", STRUCT_ATOMIC, STRUCT, "{a: x}", ".f", ".f"),
-        ("nested maps", MAPS_ATOMIC, MAPS, "{a: {x: u}}", ".f.a", ".f.a"),
+        (
+            "nested maps",
+            MAPS_ATOMIC,
+            MAPS,
+            "{a: {x: u}}",
+            ".f.a",
+            ".f.a",
+        ),
     ]);
 }
 
@@ -109,21 +145,72 @@ fn unchanged_types_keep_the_set() {
 #[test]
 fn types_without_structure_keep_the_set() {
     check(&[
-        ("deduced to declared", DEDUCED, MAP, "{a: x}", ".f.a", ".f.a"),
-        ("deduced to atomic", DEDUCED, MAP_ATOMIC, "{a: x}", ".f.a", ".f"),
-        ("deduced to untyped atomic", DEDUCED, UNTYPED_ATOMIC, "{a: x}", ".f.a", ".f"),
-        ("declared to deduced", MAPS, DEDUCED, "{a: {x: u}}", ".f.a .f.a.x", ".f.a .f.a.x"),
-        ("untyped atomic to deduced", UNTYPED_ATOMIC, DEDUCED, "{a: x}", ".f", ".f"),
-        ("a map that became a scalar", MAP, SCALAR, "{a: x}", ".f.a", ".f.a"),
+        (
+            "deduced to declared",
+            DEDUCED,
+            MAP,
+            "{a: x}",
+            ".f.a",
+            ".f.a",
+        ),
+        (
+            "deduced to atomic",
+            DEDUCED,
+            MAP_ATOMIC,
+            "{a: x}",
+            ".f.a",
+            ".f",
+        ),
+        (
+            "deduced to untyped atomic",
+            DEDUCED,
+            UNTYPED_ATOMIC,
+            "{a: x}",
+            ".f.a",
+            ".f",
+        ),
+        (
+            "declared to deduced",
+            MAPS,
+            DEDUCED,
+            "{a: {x: u}}",
+            ".f.a .f.a.x",
+            ".f.a .f.a.x",
+        ),
+        (
+            "untyped atomic to deduced",
+            UNTYPED_ATOMIC,
+            DEDUCED,
+            "{a: x}",
+            ".f",
+            ".f",
+        ),
+        (
+            "a map that became a scalar",
+            MAP,
+            SCALAR,
+            "{a: x}",
+            ".f.a",
+            ".f.a",
+        ),
     ]);
 }
 
 #[test]
 fn paths_that_match_no_field_are_kept() {
     let ty = object_type(MAP);
-    for fields in [".gone.a .other", ".f[=1]", r#".f[name="a"].x"#, ".other.x", ""] {
+    for fields in [
+        ".gone.a .other",
+        ".f[=1]",
+        r#".f[name="a"].x"#,
+        ".other.x",
+        "",
+    ] {
         assert_eq!(reconcile(&set(fields), &ty), None, "{fields}");
     }
     let ty = object_type(MAP_ATOMIC);
-    assert_eq!(paths(&reconcile(&set(".gone.a .f .f.a .other"), &ty).unwrap()), ".f .other .gone.a");
+    assert_eq!(
+        paths(&reconcile(&set(".gone.a .f .f.a .other"), &ty).unwrap()),
+        ".f .other .gone.a"
+    );
 }

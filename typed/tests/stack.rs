@@ -18,7 +18,13 @@ enum Form {
 }
 
 impl Form {
-    const ALL: [Form; 5] = [Form::Maps, Form::ShortLists, Form::LongLists, Form::AnyKind, Form::Deduced];
+    const ALL: [Form; 5] = [
+        Form::Maps,
+        Form::ShortLists,
+        Form::LongLists,
+        Form::AnyKind,
+        Form::Deduced,
+    ];
 
     fn ty(self) -> Type {
         let schema = Schema::from_yaml(DEEP_SCHEMA).unwrap();
@@ -40,7 +46,11 @@ impl Form {
                     (map(vec![("id", 1.into()), ("map", value.clone())]), 1)
                 }
                 Form::ShortLists | Form::LongLists => {
-                    let others = if matches!(self, Form::LongLists) { 40 } else { 2 };
+                    let others = if matches!(self, Form::LongLists) {
+                        40
+                    } else {
+                        2
+                    };
                     let others = (2..others).map(|id| map(vec![("id", id.into())]));
                     let list = Value::List(others.chain([value.clone()]).collect());
                     (map(vec![("id", 1.into()), ("list", list)]), 2)
@@ -60,7 +70,9 @@ fn check(name: &str, f: fn(&TypedValue, &TypedValue)) {
         let ty = form.ty();
         let [a, b] = [1, 2].map(|leaf| {
             let (value, ty) = (form.value(leaf), ty.clone());
-            on_small_stack("validate", move || TypedValue::new(value, ty, Duplicates::Allow).unwrap())
+            on_small_stack("validate", move || {
+                TypedValue::new(value, ty, Duplicates::Allow).unwrap()
+            })
         });
         on_small_stack(name, move || f(&a, &b));
     }
@@ -75,7 +87,9 @@ fn invalid_values_are_rejected_on_a_small_stack() {
         }
         let ty = form.ty();
         let error = on_small_stack("validate", move || {
-            TypedValue::new(value, ty, Duplicates::Refuse).unwrap_err().to_string()
+            TypedValue::new(value, ty, Duplicates::Refuse)
+                .unwrap_err()
+                .to_string()
         });
         assert!(error.contains("nesting is deeper than"), "{error}");
     }
@@ -93,8 +107,17 @@ fn merge_runs_on_a_small_stack() {
 fn compare_runs_on_a_small_stack() {
     check("compare", |a, b| {
         assert!(!a.compare(b).unwrap().is_same());
-        assert!(!a.compare(&TypedValue::null(a.ty().clone())).unwrap().is_same());
-        assert!(!TypedValue::null(a.ty().clone()).compare(b).unwrap().is_same());
+        assert!(
+            !a.compare(&TypedValue::null(a.ty().clone()))
+                .unwrap()
+                .is_same()
+        );
+        assert!(
+            !TypedValue::null(a.ty().clone())
+                .compare(b)
+                .unwrap()
+                .is_same()
+        );
     });
 }
 

@@ -1,5 +1,11 @@
 //! Properties of union normalization and validation.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
 
 use std::sync::LazyLock;
 
@@ -14,10 +20,16 @@ static ROOT: LazyLock<Type> = LazyLock::new(|| {
     let unions = [
         ("p", ""),
         ("q", "required: true, "),
-        ("d", "discriminator: dType, deduceInvalidDiscriminator: true, emptyMembers: [None], "),
+        (
+            "d",
+            "discriminator: dType, deduceInvalidDiscriminator: true, emptyMembers: [None], ",
+        ),
         ("r", "discriminator: rType, emptyMembers: [None], "),
         ("e", "discriminator: eType, emptyMembers: ['', None], "),
-        ("c", "discriminator: cType, emptyMembers: ['', None], closed: true, "),
+        (
+            "c",
+            "discriminator: cType, emptyMembers: ['', None], closed: true, ",
+        ),
     ];
     let mut fields = String::new();
     let mut all = String::new();
@@ -48,7 +60,10 @@ static ROOT: LazyLock<Type> = LazyLock::new(|| {
 {fields}    unions:
 {all}"
     );
-    Schema::from_yaml(&text).unwrap().type_named("root").unwrap()
+    Schema::from_yaml(&text)
+        .unwrap()
+        .type_named("root")
+        .unwrap()
 });
 
 fn discriminator() -> impl Strategy<Value = Option<Value>> {
@@ -72,12 +87,17 @@ fn member(inner: BoxedStrategy<Value>) -> impl Strategy<Value = Option<Value>> {
 /// The fields of two of the six unions, which keeps objects small.
 fn fields(inner: BoxedStrategy<Value>) -> impl Strategy<Value = Vec<(String, Value)>> {
     let union = move |prefix: &'static str| {
-        let members = [member(inner.clone()), member(inner.clone()), member(inner.clone())];
+        let members = [
+            member(inner.clone()),
+            member(inner.clone()),
+            member(inner.clone()),
+        ];
         (discriminator(), members).prop_map(move |(discriminator, members)| {
             let names = ["A", "B", "C"].map(|member| format!("{prefix}{member}"));
             let members = names.into_iter().zip(members);
             let all = std::iter::once((format!("{prefix}Type"), discriminator)).chain(members);
-            all.filter_map(|(name, value)| Some((name, value?))).collect::<Vec<_>>()
+            all.filter_map(|(name, value)| Some((name, value?)))
+                .collect::<Vec<_>>()
         })
     };
     let first = prop::sample::select(vec!["p", "d", "r"]).prop_flat_map({
@@ -89,7 +109,11 @@ fn fields(inner: BoxedStrategy<Value>) -> impl Strategy<Value = Vec<(String, Val
 }
 
 fn object(depth: u32) -> BoxedStrategy<Value> {
-    let inner = if depth == 0 { Just(Value::Null).boxed() } else { object(depth - 1) };
+    let inner = if depth == 0 {
+        Just(Value::Null).boxed()
+    } else {
+        object(depth - 1)
+    };
     let some = (0u32..10).prop_map(move |n| (depth > 0 && n < 4).then_some(()));
     let list = prop::collection::vec((0usize..3, inner.clone()), 0..3);
     let map = prop::collection::vec((0usize..2, inner.clone()), 0..2);
@@ -147,7 +171,9 @@ fn normalized(old: &Value, new: &Value) -> Option<TypedValue> {
 }
 
 fn several_set(faults: &[fieldmanager_typed::UnionFault]) -> Vec<String> {
-    let several = faults.iter().filter(|fault| fault.message.contains(" one of: `"));
+    let several = faults
+        .iter()
+        .filter(|fault| fault.message.contains(" one of: `"));
     let several = several.filter(|fault| !fault.message.starts_with("must specify one of"));
     several.map(|fault| fault.path.to_string()).collect()
 }
@@ -157,7 +183,10 @@ fn crowded(value: &Value, path: &str, found: &mut Vec<String>) {
     match value {
         Value::Map(map) => {
             for prefix in ["p", "q", "d", "r", "e", "c"] {
-                let is_set = |m: &&str| map.get(&format!("{prefix}{m}")).is_some_and(|v| !v.is_null());
+                let is_set = |m: &&str| {
+                    map.get(&format!("{prefix}{m}"))
+                        .is_some_and(|v| !v.is_null())
+                };
                 if ["A", "B", "C"].iter().filter(|m| is_set(m)).count() > 1 {
                     found.push(path.to_owned());
                 }
@@ -183,7 +212,9 @@ fn sorted(mut all: Vec<String>) -> Vec<String> {
 
 fn idempotent(old: &Value, new: &Value) -> TestCaseResult {
     if let Some(once) = normalized(old, new) {
-        let again = typed(old).normalize_update(&once).map_err(|e| TestCaseError::fail(e.to_string()))?;
+        let again = typed(old)
+            .normalize_update(&once)
+            .map_err(|e| TestCaseError::fail(e.to_string()))?;
         prop_assert_eq!(again.value.value(), once.value());
         prop_assert!(again.changes.is_empty());
         // Writing the same object again changes nothing.
@@ -293,7 +324,11 @@ type Frozen = (Vec<Value>, Vec<(usize, Value)>, Option<Value>);
 
 fn frozen() -> impl Strategy<Value = Frozen> {
     let map = prop::collection::vec((0usize..3, object(0)), 0..3);
-    (prop::collection::vec(object(0), 0..3), map, prop::option::of(object(0)))
+    (
+        prop::collection::vec(object(0), 0..3),
+        map,
+        prop::option::of(object(0)),
+    )
 }
 
 /// Adds atomic values to an object.
@@ -308,20 +343,31 @@ fn with_frozen(object: &Value, (list, entries, whole): &Frozen) -> Value {
 }
 
 fn sealed(entries: &[(usize, Value)]) -> fieldmanager_value::Map {
-    entries.iter().map(|(name, value)| (format!("k{name}"), value.clone())).collect()
+    entries
+        .iter()
+        .map(|(name, value)| (format!("k{name}"), value.clone()))
+        .collect()
 }
 
 /// The faults of a stand-alone object, with a path prefix.
 fn faults_at(path: &str, object: &Value) -> Vec<String> {
     let faults = typed(&Value::Null).validate_unions(&typed(object), Ratcheting::Off);
-    faults.iter().map(|fault| format!("{path}{}: {}", fault.path, fault.message)).collect()
+    faults
+        .iter()
+        .map(|fault| format!("{path}{}: {}", fault.path, fault.message))
+        .collect()
 }
 
 /// The expected faults of the atomic list and the atomic map.
 fn faults_of_frozen((list, entries, _): &Frozen) -> [Vec<String>; 2] {
-    let list = list.iter().enumerate().flat_map(|(i, item)| faults_at(&format!(".frozen[{i}]"), item));
+    let list = list
+        .iter()
+        .enumerate()
+        .flat_map(|(i, item)| faults_at(&format!(".frozen[{i}]"), item));
     let entries = sealed(entries);
-    let entries = entries.iter().flat_map(|(name, item)| faults_at(&format!(".sealed.{name}"), item));
+    let entries = entries
+        .iter()
+        .flat_map(|(name, item)| faults_at(&format!(".sealed.{name}"), item));
     [list.collect(), entries.collect()]
 }
 
@@ -330,7 +376,11 @@ fn faults_below(path: &str, old: &Value, new: &Value, ratcheting: Ratcheting) ->
     let faults = typed(old).validate_unions(&typed(new), ratcheting);
     let faults = faults.iter().map(ToString::to_string);
     faults
-        .filter(|fault| fault.strip_prefix(path).is_some_and(|rest| rest.starts_with(['.', '[', ':'])))
+        .filter(|fault| {
+            fault
+                .strip_prefix(path)
+                .is_some_and(|rest| rest.starts_with(['.', '[', ':']))
+        })
         .collect()
 }
 
@@ -382,7 +432,11 @@ fn valid_part(value: &Value) -> Value {
         return value.clone();
     };
     let each = |map: &fieldmanager_value::Map| -> Value {
-        Value::Map(map.iter().map(|(name, value)| (name.to_string(), valid_part(value))).collect())
+        Value::Map(
+            map.iter()
+                .map(|(name, value)| (name.to_string(), valid_part(value)))
+                .collect(),
+        )
     };
     let child = |value: &Value| match value {
         Value::List(items) => Value::List(items.iter().map(valid_part).collect()),
@@ -390,8 +444,10 @@ fn valid_part(value: &Value) -> Value {
         Value::Map(entries) => each(entries),
         scalar => scalar.clone(),
     };
-    let mut out: fieldmanager_value::Map =
-        map.iter().map(|(name, value)| (name.to_string(), child(value))).collect();
+    let mut out: fieldmanager_value::Map = map
+        .iter()
+        .map(|(name, value)| (name.to_string(), child(value)))
+        .collect();
     for prefix in ["p", "q", "d", "r", "e", "c"] {
         let names = ["A", "B", "C"].map(|m| (m, format!("{prefix}{m}")));
         let is_set = |name: &String| map.get(name).is_some_and(|v| !v.is_null());
@@ -425,15 +481,21 @@ fn settled(value: &Value) -> bool {
         Value::Map(map) => {
             let union_settled = |prefix: &&str| {
                 let name = |suffix: &str| format!("{prefix}{suffix}");
-                let member =
-                    ["A", "B", "C"].iter().any(|m| map.get(&name(m)).is_some_and(|value| !value.is_null()));
-                match map.get(&name("Type")).and_then(Value::as_str).unwrap_or_default() {
+                let member = ["A", "B", "C"]
+                    .iter()
+                    .any(|m| map.get(&name(m)).is_some_and(|value| !value.is_null()));
+                match map
+                    .get(&name("Type"))
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                {
                     "A" | "B" | "C" | "None" => true,
                     "" => !member || *prefix != "d",
                     _ => !member,
                 }
             };
-            ["d", "r", "e", "c"].iter().all(union_settled) && map.iter().all(|(_, value)| settled(value))
+            ["d", "r", "e", "c"].iter().all(union_settled)
+                && map.iter().all(|(_, value)| settled(value))
         }
         Value::List(items) => items.iter().all(settled),
         _ => true,

@@ -1,5 +1,11 @@
 //! Validation of unions: the messages and paths of all faults, and ratcheting.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
 
 use std::sync::LazyLock;
 
@@ -38,14 +44,25 @@ const OTHERS: &str = "
 /// Members `a` (a number), `b` (a struct) and `c` of unions of every form, and other types.
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     let c = "{list: {elementRelationship: atomic, elementType: {scalar: string}}}";
-    Schema::from_yaml(&union_schema(c, ", optional: true", &[OTHERS, UNION_PROFILE])).unwrap()
+    Schema::from_yaml(&union_schema(
+        c,
+        ", optional: true",
+        &[OTHERS, UNION_PROFILE],
+    ))
+    .unwrap()
 });
 
 /// The faults of an update from `old` (`null` for a create) to `new`.
 fn faults(name: &str, old: &str, new: &str, ratcheting: Ratcheting) -> Vec<String> {
     let ty = SCHEMA.type_named(name).unwrap();
-    let typed =
-        |yaml| TypedValue::new(Value::from_yaml(yaml).unwrap(), ty.clone(), Duplicates::Allow).unwrap();
+    let typed = |yaml| {
+        TypedValue::new(
+            Value::from_yaml(yaml).unwrap(),
+            ty.clone(),
+            Duplicates::Allow,
+        )
+        .unwrap()
+    };
     let new = typed(new);
     let before = new.value().clone();
     let faults = typed(old).validate_unions(&new, ratcheting);
@@ -90,14 +107,39 @@ fn valid_objects_have_no_faults() {
             ("{type: C, a: null, c: [x]}", &[]),
         ],
     );
-    check(&["plain", "deducing", "emptiable", "closedEmptiable"], &[("{}", &[]), ("{type: ''}", &[])]);
+    check(
+        &["plain", "deducing", "emptiable", "closedEmptiable"],
+        &[("{}", &[]), ("{type: ''}", &[])],
+    );
     check(
         &["plain", "plainRequired"],
-        &[("{a: 1}", &[]), ("{type: B, a: 1}", &[]), ("{type: X, a: 1}", &[])],
+        &[
+            ("{a: 1}", &[]),
+            ("{type: B, a: 1}", &[]),
+            ("{type: X, a: 1}", &[]),
+        ],
     );
     // A discriminator may select an optional member that is not set; a declared empty value selects no member.
-    check(&["deducing", "respecting", "emptiable", "closed", "closedEmptiable"], &[("{type: A}", &[])]);
-    check(&["deducing", "respecting", "emptiable", "closed", "closedEmptiable"], &[("{type: None}", &[])]);
+    check(
+        &[
+            "deducing",
+            "respecting",
+            "emptiable",
+            "closed",
+            "closedEmptiable",
+        ],
+        &[("{type: A}", &[])],
+    );
+    check(
+        &[
+            "deducing",
+            "respecting",
+            "emptiable",
+            "closed",
+            "closedEmptiable",
+        ],
+        &[("{type: None}", &[])],
+    );
     check(ALL, &[("null", &[])]);
 }
 
@@ -106,14 +148,32 @@ fn several_set_members_are_reported() {
     check(
         &["plain"],
         &[
-            ("{a: 1, b: {}}", &["must specify at most one of: `a`, `b`, `c`"]),
-            ("{a: 1, b: {}, c: []}", &["must specify at most one of: `a`, `b`, `c`"]),
+            (
+                "{a: 1, b: {}}",
+                &["must specify at most one of: `a`, `b`, `c`"],
+            ),
+            (
+                "{a: 1, b: {}, c: []}",
+                &["must specify at most one of: `a`, `b`, `c`"],
+            ),
         ],
     );
-    check(&["plainRequired"], &[("{a: 1, b: {}}", &["must specify exactly one of: `a`, `b`, `c`"])]);
+    check(
+        &["plainRequired"],
+        &[(
+            "{a: 1, b: {}}",
+            &["must specify exactly one of: `a`, `b`, `c`"],
+        )],
+    );
     // A client that changes members must also change the discriminator.
     check(
-        &["deducing", "respecting", "emptiable", "closed", "closedEmptiable"],
+        &[
+            "deducing",
+            "respecting",
+            "emptiable",
+            "closed",
+            "closedEmptiable",
+        ],
         &[
             (
                 "{type: B, b: {}, c: []}",
@@ -156,7 +216,13 @@ fn several_set_members_are_reported() {
 #[test]
 fn unselected_members_are_reported() {
     check(
-        &["deducing", "respecting", "emptiable", "closed", "closedEmptiable"],
+        &[
+            "deducing",
+            "respecting",
+            "emptiable",
+            "closed",
+            "closedEmptiable",
+        ],
         &[
             (
                 "{type: B, c: []}",
@@ -165,16 +231,31 @@ fn unselected_members_are_reported() {
                     ".c: may only be specified when `type` is \"C\"",
                 ],
             ),
-            ("{type: A, c: []}", &[".c: may only be specified when `type` is \"C\""]),
-            ("{type: None, a: 1}", &[".a: may only be specified when `type` is \"A\""]),
+            (
+                "{type: A, c: []}",
+                &[".c: may only be specified when `type` is \"C\""],
+            ),
+            (
+                "{type: None, a: 1}",
+                &[".a: may only be specified when `type` is \"A\""],
+            ),
         ],
     );
     check(
         &["emptiable", "closedEmptiable"],
         &[
-            ("{type: '', a: 1}", &[".a: may only be specified when `type` is \"A\""]),
-            ("{a: 1}", &[".a: may only be specified when `type` is \"A\""]),
-            ("{type: null, a: 1}", &[".a: may only be specified when `type` is \"A\""]),
+            (
+                "{type: '', a: 1}",
+                &[".a: may only be specified when `type` is \"A\""],
+            ),
+            (
+                "{a: 1}",
+                &[".a: may only be specified when `type` is \"A\""],
+            ),
+            (
+                "{type: null, a: 1}",
+                &[".a: may only be specified when `type` is \"A\""],
+            ),
         ],
     );
 }
@@ -182,11 +263,23 @@ fn unselected_members_are_reported() {
 #[test]
 fn missing_selected_members_are_reported() {
     check(
-        &["deducing", "respecting", "emptiable", "closed", "closedEmptiable"],
+        &[
+            "deducing",
+            "respecting",
+            "emptiable",
+            "closed",
+            "closedEmptiable",
+        ],
         &[
             ("{type: B}", &[".b: must be specified when `type` is \"B\""]),
-            ("{type: B, b: null}", &[".b: must be specified when `type` is \"B\""]),
-            ("{type: C, other: o}", &[".c: must be specified when `type` is \"C\""]),
+            (
+                "{type: B, b: null}",
+                &[".b: must be specified when `type` is \"B\""],
+            ),
+            (
+                "{type: C, other: o}",
+                &[".c: must be specified when `type` is \"C\""],
+            ),
         ],
     );
 }
@@ -198,7 +291,9 @@ fn undeclared_values_of_closed_unions_are_reported() {
         &[
             (
                 "{type: Own}",
-                &[".type: Unsupported value: \"Own\": supported values: \"A\", \"B\", \"C\", \"None\""],
+                &[
+                    ".type: Unsupported value: \"Own\": supported values: \"A\", \"B\", \"C\", \"None\"",
+                ],
             ),
             (
                 "{type: Own, a: 1}",
@@ -213,13 +308,22 @@ fn undeclared_values_of_closed_unions_are_reported() {
         &["closedEmptiable"],
         &[(
             "{type: a}",
-            &[".type: Unsupported value: \"a\": supported values: \"A\", \"B\", \"C\", \"\", \"None\""],
+            &[
+                ".type: Unsupported value: \"a\": supported values: \"A\", \"B\", \"C\", \"\", \"None\"",
+            ],
         )],
     );
     // In an open list, the API may define the value.
     check(OPEN, &[("{type: Own}", &[]), ("{type: Own, a: 1}", &[])]);
-    for new in ["{type: Localhost, localhostProfile: x}", "{type: RuntimeDefault}"] {
-        assert_eq!(faults("profile", "null", new, Ratcheting::Off), [""; 0], "{new}");
+    for new in [
+        "{type: Localhost, localhostProfile: x}",
+        "{type: RuntimeDefault}",
+    ] {
+        assert_eq!(
+            faults("profile", "null", new, Ratcheting::Off),
+            [""; 0],
+            "{new}"
+        );
     }
 }
 
@@ -237,26 +341,47 @@ fn missing_discriminators_are_reported() {
     );
     check(
         &["closed"],
-        &[("{}", &[message]), ("{a: 1}", &[message, ".a: may only be specified when `type` is \"A\""])],
+        &[
+            ("{}", &[message]),
+            (
+                "{a: 1}",
+                &[message, ".a: may only be specified when `type` is \"A\""],
+            ),
+        ],
     );
     check(&["deducing"], &[("{}", &[]), ("{a: 1}", &[])]);
 }
 
 #[test]
 fn missing_members_of_required_unions_are_reported() {
-    check(&["plainRequired"], &[("{}", &["must specify one of: `a`, `b`, `c`"])]);
-    check(&["plainRequired"], &[("{a: null}", &["must specify one of: `a`, `b`, `c`"])]);
-    check(&["deducingRequired"], &[("{}", &["must specify one of: `a`, `b`, `c`"])]);
+    check(
+        &["plainRequired"],
+        &[("{}", &["must specify one of: `a`, `b`, `c`"])],
+    );
+    check(
+        &["plainRequired"],
+        &[("{a: null}", &["must specify one of: `a`, `b`, `c`"])],
+    );
+    check(
+        &["deducingRequired"],
+        &[("{}", &["must specify one of: `a`, `b`, `c`"])],
+    );
     check(
         &["respectingRequired"],
         &[
             (
                 "{}",
-                &["must specify one of: `a`, `b`, `c`", ".type: must be set to one of: \"A\", \"B\", \"C\""],
+                &[
+                    "must specify one of: `a`, `b`, `c`",
+                    ".type: must be set to one of: \"A\", \"B\", \"C\"",
+                ],
             ),
             (
                 "{type: B}",
-                &["must specify one of: `a`, `b`, `c`", ".b: must be specified when `type` is \"B\""],
+                &[
+                    "must specify one of: `a`, `b`, `c`",
+                    ".b: must be specified when `type` is \"B\"",
+                ],
             ),
             // An undeclared value does not satisfy the requirement.
             ("{type: Own}", &["must specify one of: `a`, `b`, `c`"]),
@@ -296,8 +421,14 @@ fn all_faults_are_reported_with_their_path() {
     let mut sorted = expected.map(str::to_owned).to_vec();
     sorted.sort();
     assert_eq!(got, sorted);
-    assert_eq!(faults("root", "null", new, Ratcheting::On).len(), expected.len());
-    assert_eq!(faults("root", new, new, Ratcheting::Off).len(), expected.len());
+    assert_eq!(
+        faults("root", "null", new, Ratcheting::On).len(),
+        expected.len()
+    );
+    assert_eq!(
+        faults("root", new, new, Ratcheting::Off).len(),
+        expected.len()
+    );
     assert_eq!(faults("root", new, new, Ratcheting::On), [""; 0]);
 }
 
@@ -325,7 +456,10 @@ fn check_ratcheting(types: &[&str], rows: &[(&str, &str, &[&str])]) {
         for (old, new, expected) in rows {
             let got = faults(name, old, new, Ratcheting::On);
             assert_eq!(got, *expected, "{name}: {old} -> {new}");
-            assert!(!faults(name, old, new, Ratcheting::Off).is_empty(), "{name}: {old} -> {new}");
+            assert!(
+                !faults(name, old, new, Ratcheting::Off).is_empty(),
+                "{name}: {old} -> {new}"
+            );
         }
     }
 }
@@ -338,16 +472,29 @@ fn ratcheting_ignores_existing_faults() {
             // Unchanged members and discriminator: other changes do not matter.
             ("{type: B, c: []}", "{type: B, c: []}", &[]),
             ("{type: B, c: []}", "{type: B, c: [x], other: o}", &[]),
-            ("{type: B, b: {}, c: []}", "{type: B, b: {x: 1}, c: []}", &[]),
+            (
+                "{type: B, b: {}, c: []}",
+                "{type: B, b: {x: 1}, c: []}",
+                &[],
+            ),
             ("{type: B}", "{type: B, other: o}", &[]),
             ("{type: B}", "{type: B, b: null}", &[]),
         ],
     );
-    check_ratcheting(&["closed"], &[("{type: Own}", "{type: Own, other: o}", &[])]);
-    check_ratcheting(&["respecting"], &[("{}", "{type: ''}", &[]), ("{a: 1}", "{a: 2}", &[])]);
+    check_ratcheting(
+        &["closed"],
+        &[("{type: Own}", "{type: Own, other: o}", &[])],
+    );
+    check_ratcheting(
+        &["respecting"],
+        &[("{}", "{type: ''}", &[]), ("{a: 1}", "{a: 2}", &[])],
+    );
     check_ratcheting(
         &["plainRequired"],
-        &[("{}", "{other: o}", &[]), ("{a: 1, b: {}}", "{a: 2, b: {}}", &[])],
+        &[
+            ("{}", "{other: o}", &[]),
+            ("{a: 1, b: {}}", "{a: 2, b: {}}", &[]),
+        ],
     );
 }
 
@@ -358,10 +505,18 @@ fn ratcheting_reports_new_and_changed_faults() {
     check_ratcheting(
         &["deducing", "respecting", "closed"],
         &[
-            ("{type: B, b: {}}", "{type: B, c: []}", &[missing, misplaced]),
+            (
+                "{type: B, b: {}}",
+                "{type: B, c: []}",
+                &[missing, misplaced],
+            ),
             ("{type: A, a: 1}", "{type: B}", &[missing]),
             // The discriminator changed.
-            ("{type: A, c: []}", "{type: B, c: []}", &[missing, misplaced]),
+            (
+                "{type: A, c: []}",
+                "{type: B, c: []}",
+                &[missing, misplaced],
+            ),
             ("{type: None, c: []}", "{type: A, c: []}", &[misplaced]),
             // The members changed.
             (
@@ -381,12 +536,27 @@ fn ratcheting_reports_new_and_changed_faults() {
     check_ratcheting(
         &["plain"],
         &[
-            ("{a: 1}", "{a: 1, b: {}}", &["must specify at most one of: `a`, `b`, `c`"]),
-            ("{a: 1, c: []}", "{a: 1, b: {}}", &["must specify at most one of: `a`, `b`, `c`"]),
-            ("null", "{a: 1, b: {}}", &["must specify at most one of: `a`, `b`, `c`"]),
+            (
+                "{a: 1}",
+                "{a: 1, b: {}}",
+                &["must specify at most one of: `a`, `b`, `c`"],
+            ),
+            (
+                "{a: 1, c: []}",
+                "{a: 1, b: {}}",
+                &["must specify at most one of: `a`, `b`, `c`"],
+            ),
+            (
+                "null",
+                "{a: 1, b: {}}",
+                &["must specify at most one of: `a`, `b`, `c`"],
+            ),
         ],
     );
-    check_ratcheting(&["plainRequired"], &[("null", "{}", &["must specify one of: `a`, `b`, `c`"])]);
+    check_ratcheting(
+        &["plainRequired"],
+        &[("null", "{}", &["must specify one of: `a`, `b`, `c`"])],
+    );
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{
-    self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, VariantAccess,
-    Visitor,
+    self, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer,
+    VariantAccess, Visitor,
 };
 
 use crate::{Error, Kind, List, MAX_DEPTH, Str, Value, deep};
@@ -113,11 +113,15 @@ impl<'de> Deserializer<'de> for Value {
         visitor: V,
     ) -> Result<V::Value, Error> {
         match self {
-            Value::String(tag) => visitor.visit_enum(Variant { tag: tag.into(), content: None }),
+            Value::String(tag) => visitor.visit_enum(Variant {
+                tag: tag.into(),
+                content: None,
+            }),
             Value::Map(map) if map.len() == 1 => match map.iter().next() {
-                Some((tag, content)) => {
-                    visitor.visit_enum(Variant { tag: tag.clone(), content: Some(content.clone()) })
-                }
+                Some((tag, content)) => visitor.visit_enum(Variant {
+                    tag: tag.clone(),
+                    content: Some(content.clone()),
+                }),
                 None => Err(not_an_enum(Kind::Map)),
             },
             other => Err(not_an_enum(other.kind())),
@@ -131,7 +135,9 @@ impl<'de> Deserializer<'de> for Value {
 }
 
 fn not_an_enum(found: Kind) -> Error {
-    de::Error::custom(format_args!("expected a variant name or a map with one entry, found {found}"))
+    de::Error::custom(format_args!(
+        "expected a variant name or a map with one entry, found {found}"
+    ))
 }
 
 /// An enum value: its tag and, unless it is a unit variant, its content.
@@ -142,23 +148,26 @@ struct Variant {
 
 impl<'de> EnumAccess<'de> for Variant {
     type Error = Error;
-    type Variant = Content;
+    type Variant = VariantContent;
 
-    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Content), Error> {
+    fn variant_seed<S: DeserializeSeed<'de>>(
+        self,
+        seed: S,
+    ) -> Result<(S::Value, VariantContent), Error> {
         let tag = seed.deserialize((&self.tag).into_deserializer())?;
-        Ok((tag, Content(self.content)))
+        Ok((tag, VariantContent(self.content)))
     }
 }
 
-struct Content(Option<Value>);
+struct VariantContent(Option<Value>);
 
-impl Content {
+impl VariantContent {
     fn value(self) -> Value {
         self.0.unwrap_or_default()
     }
 }
 
-impl<'de> VariantAccess<'de> for Content {
+impl<'de> VariantAccess<'de> for VariantContent {
     type Error = Error;
 
     fn unit_variant(self) -> Result<(), Error> {

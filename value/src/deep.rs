@@ -15,7 +15,11 @@ pub fn level<R>(walk: impl FnOnce() -> R) -> R {
 }
 
 /// The stack reserved for a third-party walk over a value of [`MAX_DEPTH`](crate::MAX_DEPTH) levels, in bytes.
-const ROOM: usize = if cfg!(debug_assertions) { 8 << 20 } else { 1 << 20 };
+const ROOM: usize = if cfg!(debug_assertions) {
+    8 << 20
+} else {
+    1 << 20
+};
 
 /// Runs a recursive function that does not check the stack itself, such as one of a third-party crate, with enough
 /// stack for [`MAX_DEPTH`](crate::MAX_DEPTH) levels.

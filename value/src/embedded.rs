@@ -8,7 +8,10 @@ use std::fmt::Display;
 /// # Panics
 ///
 /// If the table cannot be read. The tests of each crate read all of its tables, so no released program panics.
-#[expect(clippy::panic, reason = "the text is part of the program, and tests read it")]
+#[expect(
+    clippy::panic,
+    reason = "the text is part of the program, and tests read it"
+)]
 pub fn embedded<T, E: Display>(name: &str, read: Result<T, E>) -> T {
     match read {
         Ok(table) => table,

@@ -96,5 +96,9 @@ impl serde::de::Error for Error {
 
 /// Restores [`Error::TooDeep`], which serde formats report as a message.
 fn from_message(message: String) -> Error {
-    if message == Error::TooDeep.to_string() { Error::TooDeep } else { Error::Conversion { message } }
+    if message == Error::TooDeep.to_string() {
+        Error::TooDeep
+    } else {
+        Error::Conversion { message }
+    }
 }

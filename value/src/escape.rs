@@ -35,10 +35,13 @@ pub fn write_string(out: &mut String, text: &str, escape: Escape) {
 pub(crate) fn needs_no_escape(text: &str, escape: Escape) -> bool {
     let bytes = text.as_bytes();
     let special = |word: &[u8; 8]| has_special(u64::from_ne_bytes(*word), escape);
+    // The last eight bytes may overlap those before, so that longer texts need no remainder.
     match bytes.last_chunk() {
         Some(last) => !bytes.as_chunks().0.iter().any(special) && !special(last),
         None => {
-            let word = bytes.iter().fold(repeat(b'x'), |word, byte| word << 8 | u64::from(*byte));
+            let word = bytes
+                .iter()
+                .fold(repeat(b'x'), |word, byte| word << 8 | u64::from(*byte));
             !has_special(word, escape)
         }
     }
@@ -82,10 +85,12 @@ fn write_escaped(out: &mut String, text: &str, escape: Escape) {
         c < ' ' || c == '"' || c == '\\' || (html && escape != Escape::Json)
     };
     let mut rest = text;
+
     while let Some(at) = rest.find(special) {
         let (plain, tail) = rest.split_at(at);
         out.push_str(plain);
         let mut chars = tail.chars();
+
         // Writing to a string cannot fail.
         let _ = match chars.next() {
             Some('"') => out.write_str("\\\""),
@@ -122,7 +127,9 @@ mod tests {
                 }
             }
         }
-        assert!(needs_no_escape("", Escape::Html) && needs_no_escape(&"é".repeat(20), Escape::Html));
+        assert!(
+            needs_no_escape("", Escape::Html) && needs_no_escape(&"é".repeat(20), Escape::Html)
+        );
         assert!(!needs_no_escape("a line separator\u{2028}", Escape::Html));
     }
 }

@@ -12,13 +12,21 @@ pub fn write_float(f: &mut impl Write, number: f64) -> Result {
             _ => "+Inf",
         });
     }
+
+    // Rust writes the same digits as Go, but no sign and one digit for a small exponent.
     let text = format!("{number:e}");
     let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
     let power: i32 = power.parse().unwrap_or_default();
     if number == 0.0 || (-4..6).contains(&power) {
         return write!(f, "{number}");
     }
-    write!(f, "{digits}e{}{:02}", if power < 0 { '-' } else { '+' }, power.abs())
+
+    write!(
+        f,
+        "{digits}e{}{:02}",
+        if power < 0 { '-' } else { '+' },
+        power.abs()
+    )
 }
 
 /// Formats a string with the verb `%q`.
@@ -41,6 +49,7 @@ pub fn write_quoted(f: &mut impl Write, text: &str) -> Result {
             c => write!(f, "\\U{:08x}", u32::from(c))?,
         }
     }
+
     f.write_char('"')
 }
 
@@ -68,7 +77,9 @@ pub fn quote(text: &str) -> String {
 /// ```
 pub fn is_print(c: char) -> bool {
     // `escape_debug` of a string escapes the same characters, plus a combining mark at the start.
-    c.is_ascii_graphic() || c == ' ' || (!c.is_ascii() && format!("a{c}").escape_debug().eq(['a', c]))
+    c.is_ascii_graphic()
+        || c == ' '
+        || (!c.is_ascii() && format!("a{c}").escape_debug().eq(['a', c]))
 }
 
 #[cfg(test)]
@@ -83,10 +94,16 @@ mod tests {
             ("\u{7}\u{8}\u{c}\n\r\t\u{b}", r#""\a\b\f\n\r\t\v""#),
             ("\u{0}\u{1f}\u{7f}", r#""\x00\x1f\x7f""#),
             ("<&>'", r#""<&>'""#),
-            ("caf\u{e9} \u{65e5}\u{1f600}", "\"caf\u{e9} \u{65e5}\u{1f600}\""),
+            (
+                "caf\u{e9} \u{65e5}\u{1f600}",
+                "\"caf\u{e9} \u{65e5}\u{1f600}\"",
+            ),
             ("e\u{301}", "\"e\u{301}\""),
             ("\u{301}", "\"\u{301}\""),
-            ("\u{a0}\u{ad}\u{2028}\u{feff}", r#""\u00a0\u00ad\u2028\ufeff""#),
+            (
+                "\u{a0}\u{ad}\u{2028}\u{feff}",
+                r#""\u00a0\u00ad\u2028\ufeff""#,
+            ),
             ("\u{e0001}", r#""\U000e0001""#),
         ] {
             assert_eq!(quote(text), quoted);

@@ -39,7 +39,10 @@ struct InternTable {
 
 impl InternTable {
     fn new(hasher: RandomState) -> Self {
-        InternTable { hasher, strings: HashTable::new() }
+        InternTable {
+            hasher,
+            strings: HashTable::new(),
+        }
     }
 
     #[inline(always)]
@@ -53,7 +56,8 @@ impl InternTable {
 
     fn insert(&mut self, hash: u64, string: ArcStr) {
         let hasher = &self.hasher;
-        self.strings.insert_unique(hash, string, |known| self::hash(hasher, known));
+        self.strings
+            .insert_unique(hash, string, |known| self::hash(hasher, known));
     }
 }
 
@@ -70,7 +74,10 @@ pub(crate) fn intern_static(text: &str) -> ArcStr {
     if text.len() > LONGEST {
         return ArcStr::from(text);
     }
-    STATIC.get(STATIC.hash(text), text).cloned().unwrap_or_else(|| ArcStr::from(text))
+    STATIC
+        .get(STATIC.hash(text), text)
+        .cloned()
+        .unwrap_or_else(|| ArcStr::from(text))
 }
 
 /// Interns the field names of one document.
@@ -81,7 +88,10 @@ pub(crate) struct DocumentNames {
 
 impl DocumentNames {
     pub(crate) fn new() -> Self {
-        DocumentNames { shared: &STATIC, own: InternTable::new(STATIC.hasher.clone()) }
+        DocumentNames {
+            shared: &STATIC,
+            own: InternTable::new(STATIC.hasher.clone()),
+        }
     }
 
     /// Returns the static name, the name interned earlier in this document, or a new string.
@@ -90,10 +100,16 @@ impl DocumentNames {
         if name.len() > LONGEST {
             return ArcStr::from(name);
         }
+        // Both tables have the same hasher, so a name is hashed once.
         let hash = self.shared.hash(name);
-        if let Some(known) = self.shared.get(hash, name).or_else(|| self.own.get(hash, name)) {
+        if let Some(known) = self
+            .shared
+            .get(hash, name)
+            .or_else(|| self.own.get(hash, name))
+        {
             return known.clone();
         }
+
         self.add(hash, name)
     }
 
@@ -116,8 +132,12 @@ mod tests {
     fn kubernetes_names_are_static_and_need_no_escape() {
         for name in KUBERNETES_NAMES.split_whitespace() {
             let string = intern_static(name);
-            assert!(ArcStr::is_static(&string) && ArcStr::ptr_eq(&string, &intern_static(name)), "{name}");
-            let escaped = |c: char| c < ' ' || matches!(c, '"' | '\\' | '<' | '>' | '&') || !c.is_ascii();
+            assert!(
+                ArcStr::is_static(&string) && ArcStr::ptr_eq(&string, &intern_static(name)),
+                "{name}"
+            );
+            let escaped =
+                |c: char| c < ' ' || matches!(c, '"' | '\\' | '<' | '>' | '&') || !c.is_ascii();
             assert!(name.len() <= LONGEST && !name.contains(escaped), "{name}");
         }
         for other in ["m", "metadat", "metadatA", &"x".repeat(100)] {

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::DeserializeSeed;
 
 use crate::escape::{Escape, write_content, write_string};
-use crate::reader::Reader;
+use crate::reader::DocumentReader;
 use crate::{Error, MAX_DEPTH, TextPosition, Value, deep, number};
 
 impl Value {
@@ -104,6 +104,7 @@ impl Value {
     /// ```
     #[doc(hidden)]
     pub fn write_json_escaped(&self, out: &mut String, escape: Escape) {
+        // Each list and map checks the stack, since a value may be deeper than any parsed one.
         match self {
             Value::Null => out.push_str("null"),
             Value::Bool(true) => out.push_str("true"),
@@ -130,6 +131,8 @@ impl Value {
                     out.push_str(before);
                     before = ",\"";
                     write_text(out, name, name.is_static(), escape);
+
+                    // The quotes of a name and of its string are written together.
                     if let Value::String(text) = value {
                         out.push_str("\":\"");
                         write_text(out, text, text.is_static(), escape);
@@ -160,6 +163,7 @@ impl Value {
     }
 
     fn write_json_pretty(&self, out: &mut String, depth: usize) {
+        // Levels beyond the limit are on one line, because their indentation would be quadratic.
         let line = |out: &mut String, before: char, depth: usize| {
             out.push(before);
             out.push('\n');
@@ -206,12 +210,17 @@ impl fmt::Display for Value {
 /// Appends a string without the surrounding quotes. Static strings need no escape.
 #[inline]
 fn write_text(out: &mut String, text: &str, is_static: bool, escape: Escape) {
-    if is_static { out.push_str(text) } else { write_content(out, text, escape) }
+    if is_static {
+        out.push_str(text)
+    } else {
+        write_content(out, text, escape)
+    }
 }
 
 fn read(text: &str, strict: bool) -> Result<Value, Error> {
-    let mut reader = Reader::new(strict);
+    let mut reader = DocumentReader::new(strict);
     let found = read_once(text, &mut reader);
+    // Only a refused document may have lone surrogates, so others are not searched for them.
     if reader.too_deep || found.is_ok() {
         return found;
     }
@@ -221,20 +230,26 @@ fn read(text: &str, strict: bool) -> Result<Value, Error> {
     }
 }
 
-fn read_once(text: &str, reader: &mut Reader) -> Result<Value, Error> {
+fn read_once(text: &str, reader: &mut DocumentReader) -> Result<Value, Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     // The reader enforces its own depth limit.
     deserializer.disable_recursion_limit();
-    let value = reader.deserialize(&mut deserializer).and_then(|value| deserializer.end().map(|()| value));
+    let value = reader
+        .deserialize(&mut deserializer)
+        .and_then(|value| deserializer.end().map(|()| value));
     value.map_err(|error| {
         if reader.too_deep {
             return Error::TooDeep;
         }
+
         // The position is a separate field, so strip it from the message of serde_json.
         let message = error.to_string();
         let suffix = format!(" at line {} column {}", error.line(), error.column());
         Error::Json {
-            position: TextPosition { line: error.line(), column: error.column() },
+            position: TextPosition {
+                line: error.line(),
+                column: error.column(),
+            },
             message: message.strip_suffix(&suffix).unwrap_or(&message).to_owned(),
         }
     })
@@ -254,6 +269,7 @@ fn replace_invalid_utf8(text: &[u8]) -> String {
 /// if there are no lone surrogates. The length does not change, so error positions stay valid.
 fn replace_lone_surrogates(text: &str) -> Option<String> {
     let mut bytes = text.as_bytes().to_vec();
+    // A lone surrogate and the replacement character have escapes of the same length, so the text is changed in place.
     let (mut at, mut in_string, mut replaced) = (0, false, false);
     while let Some(rest) = bytes.get_mut(at..).filter(|rest| !rest.is_empty()) {
         at += match (in_string, &mut *rest) {
@@ -261,10 +277,15 @@ fn replace_lone_surrogates(text: &str) -> Option<String> {
                 in_string = !in_string;
                 1
             }
-            (true, [b'\\', ..]) => match (surrogate(rest), surrogate(rest.get(6..).unwrap_or_default())) {
+            (true, [b'\\', ..]) => match (
+                surrogate(rest),
+                surrogate(rest.get(6..).unwrap_or_default()),
+            ) {
                 (Some(Surrogate::High), Some(Surrogate::Low)) => 12,
                 (Some(_), _) => {
-                    rest.iter_mut().zip(br"\ufffd").for_each(|(byte, new)| *byte = *new);
+                    rest.iter_mut()
+                        .zip(br"\ufffd")
+                        .for_each(|(byte, new)| *byte = *new);
                     replaced = true;
                     6
                 }
@@ -273,7 +294,12 @@ fn replace_lone_surrogates(text: &str) -> Option<String> {
             _ => 1,
         };
     }
-    if replaced { String::from_utf8(bytes).ok() } else { None }
+
+    if replaced {
+        String::from_utf8(bytes).ok()
+    } else {
+        None
+    }
 }
 
 enum Surrogate {
@@ -371,18 +397,32 @@ mod tests {
             r#"\u2028\u2029😀""#,
         );
         let html = go.replace(r"\b", r"\u0008").replace(r"\f", r"\u000c");
-        let json =
-            [("u0026", "&"), ("u003c", "<"), ("u003e", ">"), ("u2028", "\u{2028}"), ("u2029", "\u{2029}")]
-                .iter()
-                .fold(html.clone(), |json, (escaped, plain)| json.replace(&format!("\\{escaped}"), plain));
-        for (escape, expected) in [(Escape::Go, go), (Escape::Html, &html), (Escape::Json, &json)] {
+        let json = [
+            ("u0026", "&"),
+            ("u003c", "<"),
+            ("u003e", ">"),
+            ("u2028", "\u{2028}"),
+            ("u2029", "\u{2029}"),
+        ]
+        .iter()
+        .fold(html.clone(), |json, (escaped, plain)| {
+            json.replace(&format!("\\{escaped}"), plain)
+        });
+        for (escape, expected) in [
+            (Escape::Go, go),
+            (Escape::Html, &html),
+            (Escape::Json, &json),
+        ] {
             // At every offset.
             for n in 0..17 {
                 let before = "a".repeat(n);
                 let mut out = String::new();
                 write_string(&mut out, &format!("{before}{text}"), escape);
                 assert_eq!(out, format!("\"{before}{}", &expected[1..]));
-                assert_eq!(Value::from_json(&out).unwrap().as_str(), Some(&*format!("{before}{text}")));
+                assert_eq!(
+                    Value::from_json(&out).unwrap().as_str(),
+                    Some(&*format!("{before}{text}"))
+                );
             }
             for c in text.chars() {
                 for n in 0..17 {
@@ -390,7 +430,10 @@ mod tests {
                     let (mut alone, mut out) = (String::new(), String::new());
                     write_string(&mut alone, &c.to_string(), escape);
                     write_string(&mut out, &format!("{before}{c}{after}"), escape);
-                    assert_eq!(out, format!("\"{before}{}{after}\"", &alone[1..alone.len() - 1]));
+                    assert_eq!(
+                        out,
+                        format!("\"{before}{}{after}\"", &alone[1..alone.len() - 1])
+                    );
                 }
             }
         }
@@ -426,11 +469,23 @@ mod tests {
             assert_eq!(Value::from_json_slice(text).unwrap().to_json(), json);
         }
         for (text, message) in [
-            (&br#""\uD800\uDC""#[..], "not valid JSON at line 1 column 12: EOF while parsing a string"),
-            (br#"["\ud800", nul]"#, "not valid JSON at line 1 column 15: expected ident"),
-            (b"[1]\xff", "not valid JSON at line 1 column 4: trailing characters"),
+            (
+                &br#""\uD800\uDC""#[..],
+                "not valid JSON at line 1 column 12: EOF while parsing a string",
+            ),
+            (
+                br#"["\ud800", nul]"#,
+                "not valid JSON at line 1 column 15: expected ident",
+            ),
+            (
+                b"[1]\xff",
+                "not valid JSON at line 1 column 4: trailing characters",
+            ),
         ] {
-            assert_eq!(Value::from_json_slice(text).unwrap_err().to_string(), message);
+            assert_eq!(
+                Value::from_json_slice(text).unwrap_err().to_string(),
+                message
+            );
         }
     }
 
@@ -438,15 +493,28 @@ mod tests {
     fn negative_zero_is_a_float_and_round_trips() {
         let list = Value::from_json(r#"["-0\"-0",-0,-0.0,-0e0,-0E1,1e-0,0,-0 ,[-0]]"#).unwrap();
         assert_eq!(list.to_json(), r#"["-0\"-0",-0,-0,-0,-0,1,0,-0,[-0]]"#);
-        assert!(Value::from_json("-0").unwrap().strict_eq(&Value::Float(-0.0)));
+        assert!(
+            Value::from_json("-0")
+                .unwrap()
+                .strict_eq(&Value::Float(-0.0))
+        );
     }
 
     #[test]
     fn syntax_errors_report_their_position() {
         for (text, message) in [
-            ("", "not valid JSON at line 1 column 0: EOF while parsing a value"),
-            ("{\n  \"a\": nul}", "not valid JSON at line 2 column 11: expected ident"),
-            ("1 2", "not valid JSON at line 1 column 3: trailing characters"),
+            (
+                "",
+                "not valid JSON at line 1 column 0: EOF while parsing a value",
+            ),
+            (
+                "{\n  \"a\": nul}",
+                "not valid JSON at line 2 column 11: expected ident",
+            ),
+            (
+                "1 2",
+                "not valid JSON at line 1 column 3: trailing characters",
+            ),
         ] {
             assert_eq!(Value::from_json(text).unwrap_err().to_string(), message);
         }

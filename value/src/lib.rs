@@ -50,6 +50,7 @@ mod untrusted;
 mod value;
 mod work;
 mod yaml;
+mod yaml_events;
 mod yaml_scalar;
 mod yaml_writer;
 
@@ -63,6 +64,7 @@ pub mod internal {
     pub use crate::untrusted::escape_untrusted;
     pub use crate::work::{Stopped, Work, proceed};
     pub use crate::yaml::from_yaml_with_duplicates;
+    pub use crate::yaml_events::{mark_position, yaml_events};
 
     /// Strings and numbers as Go's `fmt` and `strconv` write them.
     pub mod go_format {

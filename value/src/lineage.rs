@@ -26,6 +26,7 @@ pub(crate) struct Lineage {
 impl Lineage {
     /// The lineage of a list derived from this one by changing some positions.
     pub(crate) fn child(&self, positions: Vec<usize>) -> Self {
+        // A list with many changes is compared as a whole.
         if positions.len() > CHANGES {
             return Lineage::default();
         }
@@ -33,6 +34,7 @@ impl Lineage {
         let mut ancestors = self.ancestors.clone();
         ancestors.push((self.id.clone(), changes.len()));
         changes.extend(positions);
+
         // Discard the oldest ancestors first, together with the changes that no other ancestor needs.
         let is_old = |at: &usize| changes.len() - at > CHANGES;
         let old = ancestors.iter().take_while(|(_, at)| is_old(at)).count();
@@ -42,13 +44,22 @@ impl Lineage {
         for (_, at) in &mut ancestors {
             *at -= unneeded;
         }
-        Lineage { id: Arc::default(), changes, ancestors }
+
+        Lineage {
+            id: Arc::default(),
+            changes,
+            ancestors,
+        }
     }
 
     /// The sorted positions at which two lists may differ, or `None` if they are not known to be related.
     pub(crate) fn between(&self, other: &Lineage) -> Option<Vec<usize>> {
+        // The nearest common ancestor has the fewest changes on both sides.
         let common = self.and_ancestors().find_map(|(id, mine)| {
-            let theirs = other.and_ancestors().find(|(known, _)| Arc::ptr_eq(known, id))?.1;
+            let theirs = other
+                .and_ancestors()
+                .find(|(known, _)| Arc::ptr_eq(known, id))?
+                .1;
             Some((mine, theirs))
         });
         let (mine, theirs) = common?;
@@ -56,13 +67,18 @@ impl Lineage {
         positions.extend_from_slice(theirs);
         positions.sort_unstable();
         positions.dedup();
+
         Some(positions)
     }
 
     /// The list itself and its ancestors, latest first, each with the changes made since.
     fn and_ancestors(&self) -> impl Iterator<Item = (&Arc<()>, &[usize])> {
         let since = |at: &usize| self.changes.get(*at..).unwrap_or_default();
-        let ancestors = self.ancestors.iter().rev().map(move |(id, at)| (id, since(at)));
+        let ancestors = self
+            .ancestors
+            .iter()
+            .rev()
+            .map(move |(id, at)| (id, since(at)));
         std::iter::once((&self.id, &[][..])).chain(ancestors)
     }
 }
@@ -99,6 +115,9 @@ mod tests {
         let bulk = last.child((0..=CHANGES).collect());
         assert_eq!(last.between(&bulk), None);
         let most = bulk.child((0..CHANGES).collect());
-        assert_eq!(bulk.between(&most).map(|changes| changes.len()), Some(CHANGES));
+        assert_eq!(
+            bulk.between(&most).map(|changes| changes.len()),
+            Some(CHANGES)
+        );
     }
 }

@@ -26,7 +26,7 @@ struct Large {
 }
 
 /// A slice of items. A list of more than [`SMALL`] items has an empty slice and stores its items in [`Large`].
-type Node = ThinArc<Option<Box<Large>>, Value>;
+type ListSlice = ThinArc<Option<Box<Large>>, Value>;
 
 /// A persistent list: cloning is O(1), and an edited copy shares its unchanged items.
 ///
@@ -40,18 +40,22 @@ type Node = ThinArc<Option<Box<Large>>, Value>;
 /// assert_eq!(edited.len(), 100);
 /// ```
 #[derive(Clone, Default)]
-pub struct List(Option<Node>);
+pub struct List(Option<ListSlice>);
 
 impl Drop for List {
     fn drop(&mut self) {
         // Dropping a shared list only decrements its reference count.
-        if self.0.as_ref().is_some_and(|node| ThinArc::strong_count(node) == 1) {
+        if self
+            .0
+            .as_ref()
+            .is_some_and(|node| ThinArc::strong_count(node) == 1)
+        {
             deep::drop_level(self.0.take());
         }
     }
 }
 
-enum Repr<'a> {
+enum ListForm<'a> {
     Slice(&'a [Value]),
     Large(&'a Large),
 }
@@ -79,12 +83,12 @@ impl List {
         }
     }
 
-    fn repr(&self) -> Repr<'_> {
+    fn repr(&self) -> ListForm<'_> {
         match &self.0 {
-            None => Repr::Slice(&[]),
+            None => ListForm::Slice(&[]),
             Some(node) => match &node.header.header {
-                Some(large) => Repr::Large(large),
-                None => Repr::Slice(&node.slice),
+                Some(large) => ListForm::Large(large),
+                None => ListForm::Slice(&node.slice),
             },
         }
     }
@@ -101,15 +105,22 @@ impl List {
     }
 
     fn from_vector(items: Vector<Value>, lineage: Lineage) -> Self {
-        let large = Large { items, memo: OnceLock::new(), lineage };
-        List(Some(ThinArc::from_header_and_iter(Some(Box::new(large)), std::iter::empty::<Value>())))
+        let large = Large {
+            items,
+            memo: OnceLock::new(),
+            lineage,
+        };
+        List(Some(ThinArc::from_header_and_iter(
+            Some(Box::new(large)),
+            std::iter::empty::<Value>(),
+        )))
     }
 
     /// The number of items.
     pub fn len(&self) -> usize {
         match self.repr() {
-            Repr::Slice(items) => items.len(),
-            Repr::Large(large) => large.items.len(),
+            ListForm::Slice(items) => items.len(),
+            ListForm::Large(large) => large.items.len(),
         }
     }
 
@@ -121,18 +132,27 @@ impl List {
     /// The item at an index, counted from 0.
     pub fn get(&self, at: usize) -> Option<&Value> {
         match self.repr() {
-            Repr::Slice(items) => items.get(at),
-            Repr::Large(large) => large.items.get(at),
+            ListForm::Slice(items) => items.get(at),
+            ListForm::Large(large) => large.items.get(at),
         }
     }
 
     /// Iterates over the items in order.
     pub fn iter(&self) -> Iter<'_> {
         match self.repr() {
-            Repr::Slice(items) => Iter { items: items.iter(), following: None },
-            Repr::Large(large) => {
-                let following = Following { leaves: large.items.leaves(), len: large.items.len() };
-                Iter { items: [].iter(), following: Some(Box::new(following)) }
+            ListForm::Slice(items) => Iter {
+                items: items.iter(),
+                following: None,
+            },
+            ListForm::Large(large) => {
+                let following = Following {
+                    leaves: large.items.leaves(),
+                    len: large.items.len(),
+                };
+                Iter {
+                    items: [].iter(),
+                    following: Some(Box::new(following)),
+                }
             }
         }
     }
@@ -193,8 +213,11 @@ impl List {
         if replaced.is_empty() && appended.is_empty() {
             return self.clone();
         }
+
+        // A small list is copied. A large one shares its chunks and records the edited positions, which a comparison
+        // then visits.
         match self.repr() {
-            Repr::Slice(items) => {
+            ListForm::Slice(items) => {
                 let mut copy = Vec::with_capacity(items.len() + appended.len());
                 copy.extend_from_slice(items);
                 for (at, item) in replaced {
@@ -205,11 +228,15 @@ impl List {
                 copy.extend(appended);
                 Self::from_exact(copy.into_iter())
             }
-            Repr::Large(large) => {
+            ListForm::Large(large) => {
                 let mut items = large.items.clone();
                 let end = items.len();
-                let positions = replaced.iter().map(|(at, _)| *at).chain(end..end + appended.len());
+                let positions = replaced
+                    .iter()
+                    .map(|(at, _)| *at)
+                    .chain(end..end + appended.len());
                 let lineage = large.lineage.child(positions.collect());
+
                 for (at, item) in replaced {
                     if let Some(slot) = items.get_mut(at) {
                         *slot = item;
@@ -243,7 +270,8 @@ impl List {
         if self.ptr_eq(other) {
             return;
         }
-        if let (Repr::Large(old), Repr::Large(new)) = (self.repr(), other.repr())
+        // One list derived from the other differs from it at the recorded positions only.
+        if let (ListForm::Large(old), ListForm::Large(new)) = (self.repr(), other.repr())
             && let Some(changes) = old.lineage.between(&new.lineage)
         {
             for at in changes {
@@ -255,6 +283,8 @@ impl List {
             }
             return;
         }
+
+        // The chunks of two lists may end at different positions, so each step is the shorter remainder.
         let (mut left, mut right) = (self.chunks(), other.chunks());
         let (mut a, mut b): (&[Value], &[Value]) = (&[], &[]);
         let mut at = 0;
@@ -265,11 +295,14 @@ impl List {
             if b.is_empty() {
                 b = right.next().unwrap_or_default();
             }
+
             let step = match (a.len(), b.len()) {
                 (0, 0) => return,
                 (0, n) | (n, 0) => n,
                 (n, m) => n.min(m),
             };
+
+            // A chunk that both lists share at the same position has no differences.
             if !(a.len() == b.len() && std::ptr::eq(a.as_ptr(), b.as_ptr())) {
                 for i in 0..step {
                     match (a.get(i), b.get(i)) {
@@ -278,6 +311,7 @@ impl List {
                     }
                 }
             }
+
             a = a.get(step..).unwrap_or_default();
             b = b.get(step..).unwrap_or_default();
             at += step;
@@ -286,8 +320,8 @@ impl List {
 
     fn chunks(&self) -> impl Iterator<Item = &[Value]> {
         let (slice, large) = match self.repr() {
-            Repr::Slice(items) => (Some(items), None),
-            Repr::Large(large) => (None, Some(large.items.leaves())),
+            ListForm::Slice(items) => (Some(items), None),
+            ListForm::Large(large) => (None, Some(large.items.leaves())),
         };
         slice.into_iter().chain(large.into_iter().flatten())
     }
@@ -301,7 +335,7 @@ impl List {
     /// ```
     #[doc(hidden)]
     pub fn keeps_memo(&self) -> bool {
-        matches!(self.repr(), Repr::Large(_))
+        matches!(self.repr(), ListForm::Large(_))
     }
 
     /// Returns data derived from the list: the stored memo if it is a `T` and `fits` accepts it, otherwise the result
@@ -331,7 +365,7 @@ impl List {
         fits: impl FnOnce(&T) -> bool,
         make: impl FnOnce() -> Result<T, E>,
     ) -> Result<Arc<T>, E> {
-        if let Repr::Large(large) = self.repr()
+        if let ListForm::Large(large) = self.repr()
             && let Some(memo) = large.memo.get()
             && let Ok(memo) = memo.clone().downcast::<T>()
             && fits(&memo)
@@ -347,7 +381,7 @@ impl List {
     /// first memo is stored, and only if [`keeps_memo`](Self::keeps_memo) is true.
     #[doc(hidden)]
     pub fn set_memo<T: Any + Send + Sync>(&self, memo: Arc<T>) {
-        if let Repr::Large(large) = self.repr() {
+        if let ListForm::Large(large) = self.repr() {
             // Drop a second memo, since it was derived from the same items.
             let _ = large.memo.set(memo);
         }
@@ -452,7 +486,8 @@ mod tests {
 
     #[test]
     fn only_large_lists_store_a_memo_and_only_the_first() {
-        let memo = |list: &List, new: u32| *list.memo_or_else(|_| true, || Ok::<_, ()>(new)).unwrap();
+        let memo =
+            |list: &List, new: u32| *list.memo_or_else(|_| true, || Ok::<_, ()>(new)).unwrap();
         let large: List = (0..=SMALL as i64).map(Value::Int).collect();
         assert_eq!((memo(&large, 7), memo(&large.clone(), 8)), (7, 7));
         large.set_memo(Arc::new(9_u32));

@@ -62,10 +62,14 @@ impl Map {
     /// Creates a map from its entries; the last entry with a given name wins. `sorted` asserts that the names strictly
     /// ascend.
     #[inline]
-    pub(crate) fn from_exact(entries: impl ExactSizeIterator<Item = (Str, Value)>, sorted: bool) -> Self {
-        Map(match sorted {
-            true => SortedMap::from_sorted_iter(entries),
-            false => SortedMap::from_unsorted(entries.collect()),
+    pub(crate) fn from_exact(
+        entries: impl ExactSizeIterator<Item = (Str, Value)>,
+        sorted: bool,
+    ) -> Self {
+        Map(if sorted {
+            SortedMap::from_sorted_iter(entries)
+        } else {
+            SortedMap::from_unsorted(entries.collect())
         })
     }
 
@@ -207,7 +211,10 @@ impl Eq for Map {}
 impl<K: Into<Str>, V: Into<Value>> FromIterator<(K, V)> for Map {
     /// The last entry with a given name wins.
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
-        Map(entries.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+        Map(entries
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect())
     }
 }
 

@@ -7,9 +7,9 @@ use crate::{Str, Value};
 
 /// The names of a map's entries. While they ascend, the last one is the greatest, and none is kept.
 #[derive(Default)]
-pub(crate) struct Names(Option<HashSet<Str, RandomState>>);
+pub(crate) struct SeenNames(Option<HashSet<Str, RandomState>>);
 
-impl Names {
+impl SeenNames {
     /// Records the name of the next entry. Returns false if an earlier entry has it.
     pub(crate) fn add(&mut self, entries: &[(Str, Value)], name: &Str) -> bool {
         if self.0.is_none() && entries.last().is_none_or(|(last, _)| last < name) {

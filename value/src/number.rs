@@ -24,11 +24,13 @@ pub fn write_number(out: &mut String, number: f64) {
         return;
     }
     let size = number.abs();
+
     // The shortest digits of a large whole number may parse as another integer, so write all digits.
     if (EXACT..I64_END).contains(&size) {
         let _ = write!(out, "{}", number as i64);
         return;
     }
+
     // Writing to a string cannot fail.
     let _ = if size != 0.0 && !(1e-6..1e21).contains(&size) {
         let text = format!("{number:e}");
@@ -79,7 +81,9 @@ mod tests {
 
     #[test]
     fn integers_are_formatted_with_all_digits() {
-        let sizes = (0..64).map(|bits| 1_i64 << bits).chain((0..19).map(|n| 10_i64.pow(n)));
+        let sizes = (0..64)
+            .map(|bits| 1_i64 << bits)
+            .chain((0..19).map(|n| 10_i64.pow(n)));
         for near in sizes.flat_map(|size| [size.wrapping_sub(1), size, size.wrapping_add(1)]) {
             for number in [near, near.wrapping_neg()] {
                 let mut out = String::from("n");

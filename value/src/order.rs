@@ -19,7 +19,8 @@ fn rank(value: &Value) -> u8 {
 
 /// Totally orders floats. Both zeros are equal, and NaN is the smallest number.
 fn compare_floats(a: f64, b: f64) -> Ordering {
-    a.partial_cmp(&b).unwrap_or_else(|| b.is_nan().cmp(&a.is_nan()))
+    a.partial_cmp(&b)
+        .unwrap_or_else(|| b.is_nan().cmp(&a.is_nan()))
 }
 
 /// 2^63, the smallest float that exceeds every `i64`.
@@ -37,8 +38,11 @@ fn compare_int_float(int: i64, float: f64) -> Ordering {
     } else {
         // The float is in range, so the truncation is exact.
         let whole = float.trunc();
-        int.cmp(&(whole as i64))
-            .then_with(|| 0.0_f64.partial_cmp(&(float - whole)).unwrap_or(Ordering::Equal))
+        int.cmp(&(whole as i64)).then_with(|| {
+            0.0_f64
+                .partial_cmp(&(float - whole))
+                .unwrap_or(Ordering::Equal)
+        })
     }
 }
 
@@ -157,7 +161,10 @@ mod tests {
             vec![Value::Int(0), Value::Float(0.0), Value::Float(-0.0)],
             vec![Value::Float(0.5)],
             vec![Value::Int(1), Value::Float(1.0)],
-            vec![Value::Int(9_007_199_254_740_992), Value::Float(9_007_199_254_740_992.0)],
+            vec![
+                Value::Int(9_007_199_254_740_992),
+                Value::Float(9_007_199_254_740_992.0),
+            ],
             vec![Value::Int(9_007_199_254_740_993)],
             vec![Value::Int(i64::MAX)],
             vec![Value::Float(I64_END)],

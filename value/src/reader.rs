@@ -5,14 +5,14 @@ use std::fmt;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use crate::intern::DocumentNames;
-use crate::names::Names;
+use crate::names::SeenNames;
 use crate::{Error, List, MAX_DEPTH, Map, Str, Value, deep};
 
 /// The initial capacity of the stacks: enough for most objects, and below the size that allocators treat as large.
 const ROOM: usize = 40;
 
 /// Builds the values of one document. Interns field names and enforces the depth limit.
-pub(crate) struct Reader {
+pub(crate) struct DocumentReader {
     names: DocumentNames,
     /// The entries of all open maps, those of the innermost map last. A shared stack saves one vector per map.
     entries: Vec<(Str, Value)>,
@@ -25,9 +25,9 @@ pub(crate) struct Reader {
     pub(crate) too_deep: bool,
 }
 
-impl Reader {
+impl DocumentReader {
     pub(crate) fn new(strict: bool) -> Self {
-        Reader {
+        DocumentReader {
             names: DocumentNames::new(),
             entries: Vec::new(),
             items: Vec::new(),
@@ -47,41 +47,45 @@ impl Reader {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for &mut Reader {
+impl<'de> DeserializeSeed<'de> for &mut DocumentReader {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        At { reader: self, place: Item }.deserialize(deserializer)?;
+        At {
+            reader: self,
+            place: ListItemSeed,
+        }
+        .deserialize(deserializer)?;
         Ok(self.items.pop().unwrap_or_default())
     }
 }
 
 /// The destination of a value.
 trait Destination {
-    fn put(self, reader: &mut Reader, value: Value);
+    fn put(self, reader: &mut DocumentReader, value: Value);
 }
 
 /// The name of an entry: the value belongs to the innermost open map.
 impl Destination for Str {
     #[inline(always)]
-    fn put(self, reader: &mut Reader, value: Value) {
+    fn put(self, reader: &mut DocumentReader, value: Value) {
         reader.entries.push((self, value));
     }
 }
 
 /// The value is the next item of the innermost open list.
-struct Item;
+struct ListItemSeed;
 
-impl Destination for Item {
+impl Destination for ListItemSeed {
     #[inline(always)]
-    fn put(self, reader: &mut Reader, value: Value) {
+    fn put(self, reader: &mut DocumentReader, value: Value) {
         reader.items.push(value);
     }
 }
 
 /// Reads a value and stores it at its destination. Returning the value would copy it at each level of calls.
 struct At<'r, P> {
-    reader: &'r mut Reader,
+    reader: &'r mut DocumentReader,
     place: P,
 }
 
@@ -151,7 +155,9 @@ impl<'de, P: Destination> Visitor<'de> for At<'_, P> {
 
     fn visit_f64<E: serde::de::Error>(self, f: f64) -> Result<(), E> {
         if !f.is_finite() {
-            return Err(E::custom(Error::NotFinite { found: f.to_string() }));
+            return Err(E::custom(Error::NotFinite {
+                found: f.to_string(),
+            }));
         }
         self.put(Value::Float(f))
     }
@@ -165,9 +171,17 @@ impl<'de, P: Destination> Visitor<'de> for At<'_, P> {
         reader.enter()?;
         let start = reader.items.len();
         deep::level(|| {
-            while items.next_element_seed(At { reader: &mut *reader, place: Item })?.is_some() {}
+            while items
+                .next_element_seed(At {
+                    reader: &mut *reader,
+                    place: ListItemSeed,
+                })?
+                .is_some()
+            {}
             Ok(())
         })?;
+
+        // The list takes its items from the stack at its exact size, with one allocation.
         reader.depth -= 1;
         let list = List::from_exact(reader.items.drain(start..));
         place.put(reader, Value::List(list));
@@ -181,21 +195,37 @@ impl<'de, P: Destination> Visitor<'de> for At<'_, P> {
         if reader.entries.capacity() == 0 {
             reader.entries.reserve(ROOM);
         }
-        let mut names = Names::default();
+
+        // Names and values go to one stack for all open maps. In strict mode a duplicate is refused as soon as its
+        // name is read.
+        let mut names = SeenNames::default();
         deep::level(|| {
             while let Some(name) = entries.next_key_seed(Name(&mut reader.names))? {
                 let before = || reader.entries.get(start..).unwrap_or_default();
                 if reader.strict && !names.add(before(), &name) {
-                    return Err(serde::de::Error::custom(format_args!("duplicate key `{name}`")));
+                    return Err(serde::de::Error::custom(format_args!(
+                        "duplicate key `{name}`"
+                    )));
                 }
-                entries.next_value_seed(At { reader: &mut *reader, place: name })?;
+                entries.next_value_seed(At {
+                    reader: &mut *reader,
+                    place: name,
+                })?;
             }
+
             Ok(())
         })?;
+
         reader.depth -= 1;
-        let sorted = reader.entries.get(start..).unwrap_or_default().is_sorted_by(|(a, _), (b, _)| a < b);
+        // A map with ascending names needs no sorting.
+        let sorted = reader
+            .entries
+            .get(start..)
+            .unwrap_or_default()
+            .is_sorted_by(|(a, _), (b, _)| a < b);
         let map = Map::from_exact(reader.entries.drain(start..), sorted);
         place.put(reader, Value::Map(map));
+
         Ok(())
     }
 }
@@ -225,6 +255,6 @@ impl Visitor<'_> for Name<'_> {
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Reader::new(false).deserialize(deserializer)
+        DocumentReader::new(false).deserialize(deserializer)
     }
 }

@@ -7,7 +7,11 @@ use crate::{Error, List, MAX_DEPTH, Map, Str, Value, deep};
 /// Returns an error if the value nests deeper than [`MAX_DEPTH`] levels.
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Nested { value: self, left: MAX_DEPTH }.serialize(serializer)
+        Nested {
+            value: self,
+            left: MAX_DEPTH,
+        }
+        .serialize(serializer)
     }
 }
 
@@ -31,14 +35,21 @@ impl Serialize for Nested<'_> {
     }
 }
 
-fn serialize_list<S: Serializer>(list: &List, left: usize, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_list<S: Serializer>(
+    list: &List,
+    left: usize,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     let left = one_level_less(left)?;
     serializer.collect_seq(list.iter().map(|value| Nested { value, left }))
 }
 
 fn serialize_map<S: Serializer>(map: &Map, left: usize, serializer: S) -> Result<S::Ok, S::Error> {
     let left = one_level_less(left)?;
-    serializer.collect_map(map.iter().map(|(name, value)| (name, Nested { value, left })))
+    serializer.collect_map(
+        map.iter()
+            .map(|(name, value)| (name, Nested { value, left })),
+    )
 }
 
 fn one_level_less<E: ser::Error>(left: usize) -> Result<usize, E> {
@@ -87,15 +98,26 @@ impl ToValue {
         if self.depth >= MAX_DEPTH {
             return Err(Error::TooDeep);
         }
-        Ok(ToValue { depth: self.depth + 1 })
+        Ok(ToValue {
+            depth: self.depth + 1,
+        })
     }
 
-    fn items(self, variant: Option<&'static str>) -> Result<Items, Error> {
-        Ok(Items { items: Vec::new(), item: self.child()?, variant })
+    fn items(self, variant: Option<&'static str>) -> Result<ListSerializer, Error> {
+        Ok(ListSerializer {
+            items: Vec::new(),
+            item: self.child()?,
+            variant,
+        })
     }
 
-    fn entries(self, variant: Option<&'static str>) -> Result<Entries, Error> {
-        Ok(Entries { entries: Vec::new(), name: None, value: self.child()?, variant })
+    fn entries(self, variant: Option<&'static str>) -> Result<MapSerializer, Error> {
+        Ok(MapSerializer {
+            entries: Vec::new(),
+            name: None,
+            value: self.child()?,
+            variant,
+        })
     }
 }
 
@@ -118,13 +140,13 @@ macro_rules! integers {
 impl Serializer for ToValue {
     type Ok = Value;
     type Error = Error;
-    type SerializeSeq = Items;
-    type SerializeTuple = Items;
-    type SerializeTupleStruct = Items;
-    type SerializeTupleVariant = Items;
-    type SerializeMap = Entries;
-    type SerializeStruct = Entries;
-    type SerializeStructVariant = Entries;
+    type SerializeSeq = ListSerializer;
+    type SerializeTuple = ListSerializer;
+    type SerializeTupleStruct = ListSerializer;
+    type SerializeTupleVariant = ListSerializer;
+    type SerializeMap = MapSerializer;
+    type SerializeStruct = MapSerializer;
+    type SerializeStructVariant = MapSerializer;
 
     fn serialize_bool(self, b: bool) -> Result<Value, Error> {
         Ok(Value::Bool(b))
@@ -142,7 +164,13 @@ impl Serializer for ToValue {
     }
 
     fn serialize_f64(self, f: f64) -> Result<Value, Error> {
-        if f.is_finite() { Ok(Value::Float(f)) } else { Err(Error::NotFinite { found: f.to_string() }) }
+        if f.is_finite() {
+            Ok(Value::Float(f))
+        } else {
+            Err(Error::NotFinite {
+                found: f.to_string(),
+            })
+        }
     }
 
     fn serialize_char(self, c: char) -> Result<Value, Error> {
@@ -154,7 +182,9 @@ impl Serializer for ToValue {
     }
 
     fn serialize_bytes(self, bytes: &[u8]) -> Result<Value, Error> {
-        Ok(Value::List(bytes.iter().map(|b| Value::Int((*b).into())).collect()))
+        Ok(Value::List(
+            bytes.iter().map(|b| Value::Int((*b).into())).collect(),
+        ))
     }
 
     fn serialize_none(self) -> Result<Value, Error> {
@@ -173,7 +203,12 @@ impl Serializer for ToValue {
         Ok(Value::Null)
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<Value, Error> {
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<Value, Error> {
         Ok(Value::from(variant))
     }
 
@@ -195,15 +230,15 @@ impl Serializer for ToValue {
         Ok(wrap(Some(variant), inner.serialize(self.child()?)?))
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Items, Error> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<ListSerializer, Error> {
         self.items(None)
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Items, Error> {
+    fn serialize_tuple(self, _: usize) -> Result<ListSerializer, Error> {
         self.items(None)
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Items, Error> {
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<ListSerializer, Error> {
         self.items(None)
     }
 
@@ -213,15 +248,15 @@ impl Serializer for ToValue {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Items, Error> {
+    ) -> Result<ListSerializer, Error> {
         self.child()?.items(Some(variant))
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Entries, Error> {
+    fn serialize_map(self, _: Option<usize>) -> Result<MapSerializer, Error> {
         self.entries(None)
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Entries, Error> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<MapSerializer, Error> {
         self.entries(None)
     }
 
@@ -231,13 +266,13 @@ impl Serializer for ToValue {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Entries, Error> {
+    ) -> Result<MapSerializer, Error> {
         self.child()?.entries(Some(variant))
     }
 }
 
 /// The items of a list that is being serialized.
-struct Items {
+struct ListSerializer {
     items: Vec<Value>,
     item: ToValue,
     variant: Option<&'static str>,
@@ -245,7 +280,7 @@ struct Items {
 
 macro_rules! serialize_items {
     ($($kind:ident: $method:ident),*) => {$(
-        impl ser::$kind for Items {
+        impl ser::$kind for ListSerializer {
             type Ok = Value;
             type Error = Error;
 
@@ -269,14 +304,14 @@ serialize_items! {
 }
 
 /// The entries of a map that is being serialized.
-struct Entries {
+struct MapSerializer {
     entries: Vec<(Str, Value)>,
     name: Option<Str>,
     value: ToValue,
     variant: Option<&'static str>,
 }
 
-impl SerializeMap for Entries {
+impl SerializeMap for MapSerializer {
     type Ok = Value;
     type Error = Error;
 
@@ -285,8 +320,13 @@ impl SerializeMap for Entries {
             Value::String(name) => name.into(),
             // Integer and boolean keys become strings, as in serde_json.
             scalar @ (Value::Int(_) | Value::Bool(_)) => Str::from(scalar.to_json()),
-            other => return Err(Error::KeyNotString { found: other.to_json() }),
+            other => {
+                return Err(Error::KeyNotString {
+                    found: other.to_json(),
+                });
+            }
         });
+
         Ok(())
     }
 
@@ -303,7 +343,7 @@ impl SerializeMap for Entries {
 
 macro_rules! serialize_fields {
     ($($kind:ident),*) => {$(
-        impl ser::$kind for Entries {
+        impl ser::$kind for MapSerializer {
             type Ok = Value;
             type Error = Error;
 
@@ -355,7 +395,10 @@ mod tests {
                 Shape::Unit,
                 Shape::Newtype(1),
                 Shape::Tuple(2, "t".into()),
-                Shape::Struct { a: Some(-3), b: vec![true] },
+                Shape::Struct {
+                    a: Some(-3),
+                    b: vec![true],
+                },
             ],
             text: "x".into(),
             map: [("k".to_owned(), 1.5)].into(),
@@ -383,6 +426,9 @@ mod tests {
             to_value(&[f64::NAN]).unwrap_err().to_string(),
             "number NaN is not finite: only finite numbers are accepted"
         );
-        assert!(matches!(to_value(&BTreeMap::from([(vec![1], 1)])), Err(Error::KeyNotString { .. })));
+        assert!(matches!(
+            to_value(&BTreeMap::from([(vec![1], 1)])),
+            Err(Error::KeyNotString { .. })
+        ));
     }
 }

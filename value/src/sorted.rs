@@ -38,9 +38,9 @@ const SMALL: usize = 48;
 
 /// A slice of entries. A map of more than [`SMALL`] entries also has a cell for its tree, which the first edit fills; a
 /// map derived by editing a tree has only the tree and an empty slice.
-type Node<K, V> = ThinArc<Option<Box<Tree<K, V>>>, (K, V)>;
+type EntrySlice<K, V> = ThinArc<Option<Box<EntryTree<K, V>>>, (K, V)>;
 
-type Tree<K, V> = OnceLock<OrdMap<K, V>>;
+type EntryTree<K, V> = OnceLock<OrdMap<K, V>>;
 
 /// A persistent map sorted by key.
 ///
@@ -55,9 +55,9 @@ type Tree<K, V> = OnceLock<OrdMap<K, V>>;
 /// assert_eq!(map.remove("b"), Some(1));
 /// assert_eq!((map.len(), map.contains_key("a")), (1, true));
 /// ```
-pub struct SortedMap<K, V>(Option<Node<K, V>>);
+pub struct SortedMap<K, V>(Option<EntrySlice<K, V>>);
 
-enum Repr<'a, K, V> {
+enum MapForm<'a, K, V> {
     Slice(&'a [(K, V)]),
     Tree(&'a OrdMap<K, V>),
 }
@@ -98,7 +98,9 @@ impl<K, V> SortedMap<K, V> {
 
     /// Whether no other map shares the allocation.
     pub(crate) fn is_unique(&self) -> bool {
-        self.0.as_ref().is_some_and(|node| ThinArc::strong_count(node) == 1)
+        self.0
+            .as_ref()
+            .is_some_and(|node| ThinArc::strong_count(node) == 1)
     }
 
     /// Whether the map has no entries.
@@ -107,12 +109,12 @@ impl<K, V> SortedMap<K, V> {
     }
 
     #[inline]
-    fn repr(&self) -> Repr<'_, K, V> {
+    fn repr(&self) -> MapForm<'_, K, V> {
         match &self.0 {
-            None => Repr::Slice(&[]),
+            None => MapForm::Slice(&[]),
             Some(node) => match (&node.slice, self.tree()) {
-                ([], Some(tree)) => Repr::Tree(tree),
-                (entries, _) => Repr::Slice(entries),
+                ([], Some(tree)) => MapForm::Tree(tree),
+                (entries, _) => MapForm::Slice(entries),
             },
         }
     }
@@ -131,16 +133,16 @@ impl<K, V> SortedMap<K, V> {
     #[inline]
     pub fn as_slice(&self) -> Option<&[(K, V)]> {
         match self.repr() {
-            Repr::Slice(entries) => Some(entries),
-            Repr::Tree(_) => None,
+            MapForm::Slice(entries) => Some(entries),
+            MapForm::Tree(_) => None,
         }
     }
 
     /// The number of entries.
     pub fn len(&self) -> usize {
         match self.repr() {
-            Repr::Slice(entries) => entries.len(),
-            Repr::Tree(tree) => tree.len(),
+            MapForm::Slice(entries) => entries.len(),
+            MapForm::Tree(tree) => tree.len(),
         }
     }
 }
@@ -156,8 +158,8 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// ```
     pub fn first(&self) -> Option<(&K, &V)> {
         let entry = match self.repr() {
-            Repr::Slice(entries) => entries.first(),
-            Repr::Tree(tree) => tree.get_min(),
+            MapForm::Slice(entries) => entries.first(),
+            MapForm::Tree(tree) => tree.get_min(),
         };
         entry.map(|(key, value)| (key, value))
     }
@@ -171,8 +173,8 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// ```
     pub fn last(&self) -> Option<(&K, &V)> {
         let entry = match self.repr() {
-            Repr::Slice(entries) => entries.last(),
-            Repr::Tree(tree) => tree.get_max(),
+            MapForm::Slice(entries) => entries.last(),
+            MapForm::Tree(tree) => tree.get_max(),
         };
         entry.map(|(key, value)| (key, value))
     }
@@ -209,7 +211,10 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
 
     /// Creates a map with one entry.
     pub fn single(key: K, value: V) -> Self {
-        SortedMap(Some(ThinArc::from_header_and_iter(None, [(key, value)].into_iter())))
+        SortedMap(Some(ThinArc::from_header_and_iter(
+            None,
+            [(key, value)].into_iter(),
+        )))
     }
 
     /// Creates a map from entries in any order. The last entry with a given key wins.
@@ -250,11 +255,13 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         K: Borrow<Q>,
     {
         match self.repr() {
-            Repr::Slice(entries) => {
-                let at = entries.binary_search_by(|entry| entry.0.borrow().cmp(key)).ok()?;
+            MapForm::Slice(entries) => {
+                let at = entries
+                    .binary_search_by(|entry| entry.0.borrow().cmp(key))
+                    .ok()?;
                 entries.get(at).map(|(k, v)| (k, v))
             }
-            Repr::Tree(tree) => tree.get_key_value(key),
+            MapForm::Tree(tree) => tree.get_key_value(key),
         }
     }
 
@@ -268,8 +275,8 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// ```
     pub fn seek(&self) -> Seek<'_, K, V> {
         match self.repr() {
-            Repr::Slice(entries) => Seek::of_slice(entries),
-            Repr::Tree(tree) => Seek::of_tree(tree),
+            MapForm::Slice(entries) => Seek::of_slice(entries),
+            MapForm::Tree(tree) => Seek::of_tree(tree),
         }
     }
 
@@ -284,8 +291,8 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     /// Iterates over the entries in key order.
     pub fn iter(&self) -> Iter<'_, K, V> {
         match self.repr() {
-            Repr::Slice(entries) => Iter::of_slice(entries),
-            Repr::Tree(tree) => Iter::of_tree(tree),
+            MapForm::Slice(entries) => Iter::of_slice(entries),
+            MapForm::Tree(tree) => Iter::of_tree(tree),
         }
     }
 
@@ -305,7 +312,9 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        let (key, old) = self.get_key_value(key).map(|(key, old)| (key.clone(), old.clone()))?;
+        let (key, old) = self
+            .get_key_value(key)
+            .map(|(key, old)| (key.clone(), old.clone()))?;
         *self = self.with_edits(vec![(key, None)]);
         Some(old)
     }
@@ -327,7 +336,11 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         if edits.is_empty() {
             return self.clone();
         }
-        let large = self.0.as_ref().and_then(|node| Some((node, node.header.header.as_ref()?)));
+        let large = self
+            .0
+            .as_ref()
+            .and_then(|node| Some((node, node.header.header.as_ref()?)));
+
         match large {
             Some((node, tree)) => {
                 let tree = tree.get_or_init(|| node.slice.iter().cloned().collect());
@@ -353,6 +366,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
                 None => {}
             }
         }
+
         if !changed {
             return self.clone();
         }
@@ -360,7 +374,11 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
             return Self::from_sorted(tree.into_iter().collect());
         }
         let tree = Some(Box::new(OnceLock::from(tree)));
-        SortedMap(Some(ThinArc::from_header_and_iter(tree, std::iter::empty())))
+
+        SortedMap(Some(ThinArc::from_header_and_iter(
+            tree,
+            std::iter::empty(),
+        )))
     }
 
     fn with_slice_edits(&self, edits: Vec<(K, Option<V>)>) -> Self {
@@ -369,7 +387,9 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
         for (key, value) in edits {
             // Adjacent entries are often edited together.
             let at = match rest.first() {
-                Some((known, _)) if *known < key => lower_bound_by(rest, |(known, _)| *known >= key),
+                Some((known, _)) if *known < key => {
+                    lower_bound_by(rest, |(known, _)| *known >= key)
+                }
                 _ => 0,
             };
             let (before, after) = rest.split_at(at);
@@ -381,6 +401,7 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
             entries.extend(value.map(|value| (key, value)));
         }
         entries.extend_from_slice(rest);
+
         Self::from_sorted(entries)
     }
 

@@ -193,6 +193,7 @@ impl<'de> serde::Deserialize<'de> for Str {
                 Ok(Str::from(text))
             }
         }
+
         deserializer.deserialize_str(StrVisitor)
     }
 }
@@ -207,7 +208,18 @@ mod tests {
         // Lengths around 8 and 16, strings that differ only in the last bytes, and prefixes of each other.
         for n in 0..20 {
             let start = "abcdefghijklmnopqrst".get(..n).unwrap_or_default();
-            let ends = ["", "\0", "\0\0", "a", "\u{7f}", "\u{80}", "é", "zz", "\u{ffff}", "\u{10000}"];
+            let ends = [
+                "",
+                "\0",
+                "\0\0",
+                "a",
+                "\u{7f}",
+                "\u{80}",
+                "é",
+                "zz",
+                "\u{ffff}",
+                "\u{10000}",
+            ];
             strings.extend(ends.map(|end| format!("{start}{end}")));
             strings.push(format!("A{start}"));
         }
@@ -215,7 +227,11 @@ mod tests {
             for b in &strings {
                 let expected = a.as_bytes().cmp(b.as_bytes());
                 assert_eq!(Str::from(a).cmp(&Str::from(b)), expected, "{a:?} {b:?}");
-                assert_eq!(Str::from(a) == Str::from(b), expected.is_eq(), "{a:?} {b:?}");
+                assert_eq!(
+                    Str::from(a) == Str::from(b),
+                    expected.is_eq(),
+                    "{a:?} {b:?}"
+                );
             }
         }
     }

@@ -25,11 +25,11 @@ pub(crate) const SHORT: usize = 14;
 /// assert_eq!(Value::String(text), Value::from("10.0.0.1"));
 /// ```
 #[derive(Clone)]
-pub struct Text(Repr);
+pub struct Text(TextForm);
 
 /// Strings that fit are always `Short`, so two different representations are never equal.
 #[derive(Clone)]
-enum Repr {
+enum TextForm {
     Short(heapless::String<SHORT, u8>),
     Shared(Str),
 }
@@ -38,21 +38,22 @@ impl Text {
     /// Wraps a string that is too long to be stored inline.
     pub(crate) fn long(text: Str) -> Text {
         debug_assert!(text.len() > SHORT);
-        Text(Repr::Shared(text))
+        Text(TextForm::Shared(text))
     }
 
     /// Stores the string inline if it fits, otherwise the result of `long`.
     #[inline(always)]
     pub(crate) fn short_or(text: &str, long: impl FnOnce() -> Str) -> Text {
-        heapless::String::try_from(text).map_or_else(|_| Text::long(long()), |short| Text(Repr::Short(short)))
+        heapless::String::try_from(text)
+            .map_or_else(|_| Text::long(long()), |short| Text(TextForm::Short(short)))
     }
 
     /// Returns the string slice.
     #[inline]
     pub fn as_str(&self) -> &str {
         match &self.0 {
-            Repr::Short(text) => text.as_str(),
-            Repr::Shared(text) => text.as_str(),
+            TextForm::Short(text) => text.as_str(),
+            TextForm::Shared(text) => text.as_str(),
         }
     }
 
@@ -67,8 +68,8 @@ impl Text {
     #[doc(hidden)]
     pub fn as_shared(&self) -> Option<&Str> {
         match &self.0 {
-            Repr::Short(_) => None,
-            Repr::Shared(text) => Some(text),
+            TextForm::Short(_) => None,
+            TextForm::Shared(text) => Some(text),
         }
     }
 
@@ -83,8 +84,8 @@ impl Text {
     #[doc(hidden)]
     pub fn ptr_eq(&self, other: &Text) -> bool {
         match (&self.0, &other.0) {
-            (Repr::Short(a), Repr::Short(b)) => a == b,
-            (Repr::Shared(a), Repr::Shared(b)) => a.ptr_eq(b),
+            (TextForm::Short(a), TextForm::Short(b)) => a == b,
+            (TextForm::Shared(a), TextForm::Shared(b)) => a.ptr_eq(b),
             _ => false,
         }
     }
@@ -104,7 +105,7 @@ impl Text {
     /// Whether the string is an interned Kubernetes name, which needs no escape.
     #[inline]
     pub(crate) fn is_static(&self) -> bool {
-        matches!(&self.0, Repr::Shared(text) if text.is_static())
+        matches!(&self.0, TextForm::Shared(text) if text.is_static())
     }
 }
 
@@ -132,8 +133,8 @@ impl From<Str> for Text {
 impl From<&Text> for Str {
     fn from(text: &Text) -> Self {
         match &text.0 {
-            Repr::Short(text) => Str::from(text.as_str()),
-            Repr::Shared(text) => text.clone(),
+            TextForm::Short(text) => Str::from(text.as_str()),
+            TextForm::Shared(text) => text.clone(),
         }
     }
 }
@@ -146,7 +147,7 @@ impl From<Text> for Str {
 
 impl Default for Text {
     fn default() -> Self {
-        Text(Repr::Short(heapless::String::new()))
+        Text(TextForm::Short(heapless::String::new()))
     }
 }
 
@@ -160,8 +161,8 @@ impl PartialEq for Text {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
-            (Repr::Short(a), Repr::Short(b)) => a == b,
-            (Repr::Shared(a), Repr::Shared(b)) => a == b,
+            (TextForm::Short(a), TextForm::Short(b)) => a == b,
+            (TextForm::Shared(a), TextForm::Shared(b)) => a == b,
             _ => false,
         }
     }
@@ -173,7 +174,7 @@ impl Ord for Text {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         match (&self.0, &other.0) {
-            (Repr::Shared(a), Repr::Shared(b)) => a.cmp(b),
+            (TextForm::Shared(a), TextForm::Shared(b)) => a.cmp(b),
             _ => self.as_str().cmp(other.as_str()),
         }
     }
@@ -208,15 +209,32 @@ mod tests {
             let made = Text::from(text.as_str());
             assert_eq!(made, *text);
             assert_eq!(made.as_shared().is_some(), text.len() > SHORT);
-            for other in [Text::from(text.clone()), Text::from(Str::from(&text)), made.clone()] {
+            for other in [
+                Text::from(text.clone()),
+                Text::from(Str::from(&text)),
+                made.clone(),
+            ] {
                 assert_eq!((&other, other.as_str()), (&made, text.as_str()));
             }
-            assert_eq!((Str::from(&made), Str::from(made.clone())), (Str::from(&text), Str::from(&text)));
-            assert_eq!((format!("{made}"), format!("{made:?}")), (text.clone(), format!("{text:?}")));
+            assert_eq!(
+                (Str::from(&made), Str::from(made.clone())),
+                (Str::from(&text), Str::from(&text))
+            );
+            assert_eq!(
+                (format!("{made}"), format!("{made:?}")),
+                (text.clone(), format!("{text:?}"))
+            );
             assert_eq!(made.needs_no_escape(), Str::from(&text).needs_no_escape());
-            assert_eq!(serde_json::from_str::<Text>(&serde_json::to_string(&made).unwrap()).unwrap(), made);
+            assert_eq!(
+                serde_json::from_str::<Text>(&serde_json::to_string(&made).unwrap()).unwrap(),
+                made
+            );
             let json = Value::from(made).to_json();
-            assert_eq!(Value::from_json(&json).unwrap().as_str(), Some(text.as_str()), "{json}");
+            assert_eq!(
+                Value::from_json(&json).unwrap().as_str(),
+                Some(text.as_str()),
+                "{json}"
+            );
         }
     }
 
@@ -229,7 +247,10 @@ mod tests {
         };
         let texts = texts();
         for a in &texts {
-            assert_eq!(hash(&|h| Text::from(a.as_str()).hash(h)), hash(&|h| a.hash(h)));
+            assert_eq!(
+                hash(&|h| Text::from(a.as_str()).hash(h)),
+                hash(&|h| a.hash(h))
+            );
             for b in &texts {
                 let (x, y) = (Text::from(a.as_str()), Text::from(b.as_str()));
                 assert_eq!((x.cmp(&y), x == y), (a.cmp(b), a == b), "{a:?} {b:?}");

@@ -28,5 +28,6 @@ pub fn escape_untrusted(text: &str) -> Cow<'_, str> {
             out.extend(c.escape_unicode());
         }
     }
+
     Cow::Owned(out)
 }

@@ -212,7 +212,11 @@ impl Value {
                 a.ptr_eq(b) || (a.len() == b.len() && deep::level(items))
             }
             (Value::Map(a), Value::Map(b)) => {
-                let entries = || a.iter().zip(b).all(|(a, b)| a.0 == b.0 && a.1.strict_eq(b.1));
+                let entries = || {
+                    a.iter()
+                        .zip(b)
+                        .all(|(a, b)| a.0 == b.0 && a.1.strict_eq(b.1))
+                };
                 a.ptr_eq(b) || (a.len() == b.len() && deep::level(entries))
             }
             _ => self.ptr_eq(other),

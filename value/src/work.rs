@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// assert_eq!(work.run(|| 1 + 1), Err(Stopped));
 /// ```
 #[derive(Clone, Debug)]
-pub struct Work(Arc<State>);
+pub struct Work(Arc<WorkState>);
 
 /// The error of [`Work::run`]: the work was stopped, by a call of [`Work::stop`] or after its last step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,7 +25,7 @@ pub struct Work(Arc<State>);
 pub struct Stopped;
 
 #[derive(Debug)]
-struct State {
+struct WorkState {
     is_stopped: AtomicBool,
     steps: AtomicU64,
     limit: u64,
@@ -38,7 +38,10 @@ thread_local! {
 
 impl Work {
     /// Work that ends when it is done or stopped.
-    #[expect(clippy::new_without_default, reason = "a new work is not a neutral value")]
+    #[expect(
+        clippy::new_without_default,
+        reason = "a new work is not a neutral value"
+    )]
     pub fn new() -> Self {
         Work::with_limit(u64::MAX)
     }
@@ -51,7 +54,11 @@ impl Work {
     /// assert!(Work::with_limit(1000).run(|| "few steps").is_ok());
     /// ```
     pub fn with_limit(steps: u64) -> Self {
-        Work(Arc::new(State { is_stopped: AtomicBool::new(false), steps: AtomicU64::new(0), limit: steps }))
+        Work(Arc::new(WorkState {
+            is_stopped: AtomicBool::new(false),
+            steps: AtomicU64::new(0),
+            limit: steps,
+        }))
     }
 
     /// Stops the work.
@@ -82,7 +89,11 @@ impl Work {
 
         let _outer = Outer(CURRENT.replace(Some(self.clone())));
         let out = function();
-        if self.is_stopped() { Err(Stopped) } else { Ok(out) }
+        if self.is_stopped() {
+            Err(Stopped)
+        } else {
+            Ok(out)
+        }
     }
 
     fn step(&self, steps: u64) -> bool {
@@ -118,7 +129,10 @@ mod tests {
     #[test]
     fn steps_beyond_the_limit_stop_the_work() {
         let work = Work::with_limit(10);
-        assert_eq!(work.run(|| (0..100).take_while(|_| proceed(1)).count()), Err(Stopped));
+        assert_eq!(
+            work.run(|| (0..100).take_while(|_| proceed(1)).count()),
+            Err(Stopped)
+        );
         assert_eq!(work.steps(), 11);
     }
 

@@ -3,21 +3,22 @@
 //! Values are built from parser events with an explicit stack, so [`MAX_DEPTH`] bounds the depth of a document, not the
 //! size of the thread's stack.
 
-use std::borrow::Cow;
-
 use ahash::RandomState;
-use granit_parser::{Event, Options, Parser, ScalarStyle, Span, Tag};
 use hashbrown::HashMap;
+use libyaml_safer::{Event, EventData, Mark};
 
 use crate::intern::DocumentNames;
-use crate::names::Names;
-use crate::yaml_scalar::resolve;
+use crate::names::SeenNames;
+use crate::yaml_events::{fault, mark_position, yaml_events};
+use crate::yaml_scalar::{key_name, resolve_tagged};
 use crate::yaml_writer;
-use crate::{Error, List, MAX_DEPTH, Map, Str, TextPosition, Value};
+use crate::{Error, List, MAX_DEPTH, Map, Str, Value};
 
 /// The maximum number of nodes in a YAML document after alias expansion. Lists of 100,000 items with some fields each
 /// stay below it; a document with exponentially growing aliases does not.
 const MAX_NODES: u64 = 4_000_000;
+
+const MERGE_FAULT: &str = "a merge key takes a map or a list of maps";
 
 /// The maximum total size of the strings and keys that aliases expand to, in bytes: ten times the maximum size of an
 /// object in etcd.
@@ -83,33 +84,33 @@ impl Value {
 
 /// A value with its number of nodes and its size of strings and keys after alias expansion, and its depth.
 #[derive(Clone, Default)]
-struct Node {
+struct ComposedNode {
     value: Value,
     nodes: u64,
     bytes: u64,
     depth: usize,
 }
 
-enum Content {
+enum OpenContent {
     List(Vec<Value>),
     Map {
         entries: Vec<(Str, Value)>,
-        names: Names,
-        /// The maps of merge keys, in order of precedence.
-        merged: Vec<Map>,
-        key: Option<Key>,
+        names: SeenNames,
+        /// The maps of merge keys, each with the number of entries before it.
+        merged: Vec<(usize, Map)>,
+        key: Option<EntryKey>,
     },
 }
 
-enum Key {
+enum EntryKey {
     Name(Str),
     Merge,
 }
 
 /// A list or map whose end has not been parsed.
-struct Open {
-    content: Content,
-    anchor: usize,
+struct OpenCollection {
+    content: OpenContent,
+    anchor: Option<String>,
     /// The number of descendants, the size of their strings and keys, and the depth of the deepest one.
     nodes: u64,
     bytes: u64,
@@ -119,27 +120,30 @@ struct Open {
 struct Composer {
     names: DocumentNames,
     documents: Vec<Value>,
-    open: Vec<Open>,
-    /// Values by anchor. Sharing makes aliases cheap, but their expansion still counts towards the limits.
-    anchors: HashMap<usize, Node, RandomState>,
+    open: Vec<OpenCollection>,
+    /// The values of the anchors of this document; `None` while a list or map is open. Sharing makes aliases cheap, but
+    /// their expansion still counts towards the limits.
+    anchors: HashMap<String, Option<ComposedNode>, RandomState>,
     nodes: u64,
     alias_bytes: u64,
-    /// The duplicate keys, if they are accepted.
+    /// The duplicate keys, if they are accepted, each with the line of its value.
     duplicates: Option<Vec<(usize, Str)>>,
-}
-
-fn fault(span: &Span, message: impl Into<String>) -> Error {
-    Error::Yaml {
-        position: Some(TextPosition { line: span.start.line(), column: span.start.col() + 1 }),
-        message: message.into(),
-    }
+    /// A duplicate key whose value is the next event.
+    duplicate: Option<Str>,
 }
 
 /// Parses a document as an API server does: the last of several duplicate keys wins, and what follows the first document is
-/// not read. Returns the line and the name of each duplicate key, in the order of the document.
+/// not read. Returns the name of each duplicate key and the line of its value, in the order of the document.
 pub fn from_yaml_with_duplicates(text: &str) -> Result<(Value, Vec<(usize, Str)>), Error> {
-    let Composer { mut documents, duplicates, .. } = compose(text, Some(Vec::new()))?;
-    Ok((documents.pop().unwrap_or_default(), duplicates.unwrap_or_default()))
+    let Composer {
+        mut documents,
+        duplicates,
+        ..
+    } = compose(text, Some(Vec::new()))?;
+    Ok((
+        documents.pop().unwrap_or_default(),
+        duplicates.unwrap_or_default(),
+    ))
 }
 
 fn single(mut documents: Vec<Value>) -> Result<Value, Error> {
@@ -153,6 +157,7 @@ fn single(mut documents: Vec<Value>) -> Result<Value, Error> {
 fn compose(text: &str, duplicates: Option<Vec<(usize, Str)>>) -> Result<Composer, Error> {
     let mut composer = Composer {
         duplicates,
+        duplicate: None,
         names: DocumentNames::new(),
         documents: Vec::new(),
         open: Vec::new(),
@@ -160,192 +165,298 @@ fn compose(text: &str, duplicates: Option<Vec<(usize, Str)>>) -> Result<Composer
         nodes: 0,
         alias_bytes: 0,
     };
-    // Allow one level more than the limit, so that our own error is reported.
-    let mut options = Options::default();
-    options.flow_nesting_limit = MAX_DEPTH + 1;
-    options.block_nesting_limit = MAX_DEPTH + 1;
-    for event in Parser::new_from_str_with_options(text, options) {
-        let (event, span) = event.map_err(|error| Error::Yaml {
-            position: Some(TextPosition { line: error.marker().line(), column: error.marker().col() + 1 }),
-            message: error.info(),
-        })?;
-        if composer.duplicates.is_some() && matches!(event, Event::DocumentEnd) {
+
+    for event in yaml_events(text)? {
+        let event = event?;
+        if composer.duplicates.is_some() && matches!(event.data, EventData::DocumentEnd { .. }) {
             break;
         }
-        composer.take(event, &span)?;
+        composer.take(event)?;
     }
+
     Ok(composer)
 }
 
 impl Composer {
-    fn take(&mut self, event: Event<'_>, span: &Span) -> Result<(), Error> {
-        match event {
-            Event::DocumentStart(..) => self.documents.push(Value::Null),
-            Event::Scalar(text, style, anchor, tag) => {
-                if self.takes_key() {
-                    return self.key(text, style, span);
-                }
-                let value = scalar(text, style, tag.as_deref(), span)?;
-                let bytes = value.as_str().map_or(0, str::len) as u64;
-                self.node(Node { value, nodes: 1, bytes, depth: 0 }, anchor, span)?;
+    fn take(&mut self, event: Event) -> Result<(), Error> {
+        let mark = event.start_mark;
+        if let Some((name, known)) = self.duplicate.take().zip(self.duplicates.as_mut()) {
+            known.push((mark_position(mark).line, name));
+        }
+        // Collections are counted when they end, with everything in them, so that an alias adds the size of its target
+        // at once.
+        match event.data {
+            EventData::DocumentStart {
+                version_directive: Some(version),
+                ..
+            } if version.minor != 1 => {
+                return Err(fault(mark, "found incompatible YAML document"));
             }
-            Event::SequenceStart(_, anchor, _) => self.start(Content::List(Vec::new()), anchor, span)?,
-            Event::MappingStart(_, anchor, _) => {
-                let content = Content::Map {
+            EventData::DocumentStart { .. } => {
+                self.documents.push(Value::Null);
+                self.anchors.clear();
+            }
+            EventData::Scalar {
+                anchor,
+                tag,
+                value,
+                plain_implicit,
+                ..
+            } => self.scalar(anchor, tag.as_deref(), value, plain_implicit, mark)?,
+            EventData::SequenceStart { anchor, .. } => {
+                self.start(OpenContent::List(Vec::new()), anchor, mark)?
+            }
+            EventData::MappingStart { anchor, .. } => {
+                let content = OpenContent::Map {
                     entries: Vec::new(),
-                    names: Names::default(),
+                    names: SeenNames::default(),
                     merged: Vec::new(),
                     key: None,
                 };
-                self.start(content, anchor, span)?;
+                self.start(content, anchor, mark)?;
             }
-            Event::SequenceEnd | Event::MappingEnd => {
+            EventData::SequenceEnd | EventData::MappingEnd => {
                 if let Some(open) = self.open.pop() {
                     let value = match open.content {
-                        Content::List(items) => Value::List(List::from_iter(items)),
-                        Content::Map { entries, merged, .. } => Value::Map(map(entries, &merged)),
+                        OpenContent::List(items) => Value::List(List::from_iter(items)),
+                        OpenContent::Map {
+                            entries, merged, ..
+                        } => Value::Map(map(entries, merged)),
                     };
                     let (nodes, bytes, depth) = (open.nodes + 1, open.bytes, open.depth + 1);
-                    let node = Node { value, nodes, bytes, depth };
-                    self.node(node, open.anchor, span)?;
+                    let node = ComposedNode {
+                        value,
+                        nodes,
+                        bytes,
+                        depth,
+                    };
+                    self.node(node, open.anchor, mark)?;
                 }
             }
-            Event::Alias(anchor) => match self.anchors.get(&anchor) {
-                Some(target) => {
-                    let target = target.clone();
-                    self.alias_bytes = self.alias_bytes.saturating_add(target.bytes);
-                    if self.alias_bytes > MAX_ALIAS_BYTES {
-                        let message = format!(
-                            "the aliases expand to more than {MAX_ALIAS_BYTES} bytes of strings and keys"
-                        );
-                        return Err(fault(span, message));
-                    }
-                    if self.takes_key() {
-                        return match target.value.as_str() {
-                            Some(name) => self.key(name.into(), ScalarStyle::DoubleQuoted, span),
-                            None => Err(fault(span, "a map key must be a scalar")),
-                        };
-                    }
-                    self.node(target, 0, span)?;
-                }
-                None => return Err(fault(span, "alias of a node that is not complete")),
-            },
+            EventData::Alias { anchor } => self.alias(&anchor, mark)?,
             _ => {}
+        }
+
+        Ok(())
+    }
+
+    fn scalar(
+        &mut self,
+        anchor: Option<String>,
+        tag: Option<&str>,
+        text: String,
+        plain: bool,
+        mark: Mark,
+    ) -> Result<(), Error> {
+        let takes_key = self.takes_key();
+        // A quoted `<<` is an ordinary name.
+        let is_merge = text == "<<" && (plain || tag == Some("tag:yaml.org,2002:merge"));
+        let value = resolve_tagged(text, plain, tag).map_err(|message| fault(mark, message))?;
+        match value {
+            Value::Float(number) if !number.is_finite() && !takes_key => {
+                let message = format!(
+                    "number {} is not finite: only finite numbers are accepted",
+                    key_name(&value).unwrap_or_default()
+                );
+                return Err(fault(mark, message));
+            }
+            _ => {}
+        }
+
+        let bytes = value.as_str().map_or(0, str::len) as u64;
+        let node = ComposedNode {
+            value,
+            nodes: 1,
+            bytes,
+            depth: 0,
+        };
+        // In a map, keys and values alternate.
+        if !takes_key {
+            return self.node(node, anchor, mark);
+        }
+
+        if is_merge {
+            self.set_key(EntryKey::Merge);
+        } else {
+            self.key(&node.value, mark)?;
+        }
+        if let Some(anchor) = anchor {
+            self.anchors.insert(anchor, Some(node));
         }
         Ok(())
     }
 
-    fn takes_key(&self) -> bool {
-        matches!(self.open.last(), Some(Open { content: Content::Map { key: None, .. }, .. }))
+    fn alias(&mut self, anchor: &str, mark: Mark) -> Result<(), Error> {
+        let target = match self.anchors.get(anchor) {
+            Some(Some(target)) => target.clone(),
+            Some(None) => return Err(fault(mark, "alias of a node that is not complete")),
+            None => return Err(fault(mark, format!("unknown anchor `{anchor}`"))),
+        };
+        // The value of an alias is shared, but its expanded size is limited as if it were copied.
+        self.alias_bytes = self.alias_bytes.saturating_add(target.bytes);
+        if self.alias_bytes > MAX_ALIAS_BYTES {
+            let message = format!(
+                "the aliases expand to more than {MAX_ALIAS_BYTES} bytes of strings and keys"
+            );
+            return Err(fault(mark, message));
+        }
+
+        if self.takes_key() {
+            return self.key(&target.value, mark);
+        }
+        self.node(target, None, mark)
     }
 
-    fn start(&mut self, content: Content, anchor: usize, span: &Span) -> Result<(), Error> {
+    fn takes_key(&self) -> bool {
+        matches!(
+            self.open.last(),
+            Some(OpenCollection {
+                content: OpenContent::Map { key: None, .. },
+                ..
+            })
+        )
+    }
+
+    fn start(
+        &mut self,
+        content: OpenContent,
+        anchor: Option<String>,
+        mark: Mark,
+    ) -> Result<(), Error> {
         if self.takes_key() {
-            return Err(fault(span, "a map key must be a scalar"));
+            return Err(fault(mark, "a map key must be a scalar"));
         }
         if self.open.len() >= MAX_DEPTH {
             return Err(Error::TooDeep);
         }
-        self.open.push(Open { content, anchor, nodes: 0, bytes: 0, depth: 0 });
+
+        // An alias refers to the last anchor of the name, which may be open.
+        if let Some(anchor) = &anchor {
+            self.anchors.insert(anchor.clone(), None);
+        }
+        self.open.push(OpenCollection {
+            content,
+            anchor,
+            nodes: 0,
+            bytes: 0,
+            depth: 0,
+        });
+
         Ok(())
     }
 
-    fn key(&mut self, text: Cow<'_, str>, style: ScalarStyle, span: &Span) -> Result<(), Error> {
-        let plain = style == ScalarStyle::Plain;
-        let name = match resolve(&text) {
-            Ok(Value::String(_)) => Str::interned(self.names.intern(&text)),
-            // Convert scalars to strings like kubectl, which converts YAML to JSON.
-            Ok(value) if plain => Str::from(value.to_json()),
-            _ => Str::interned(self.names.intern(&text)),
-        };
-        if let Some(Open { content: Content::Map { entries, names, key, .. }, bytes, .. }) =
-            self.open.last_mut()
+    fn set_key(&mut self, new: EntryKey) {
+        if let Some(OpenCollection {
+            content: OpenContent::Map { key, .. },
+            ..
+        }) = self.open.last_mut()
         {
-            if plain && name == "<<" {
-                *key = Some(Key::Merge);
-                return Ok(());
-            }
+            *key = Some(new);
+        }
+    }
+
+    fn key(&mut self, value: &Value, mark: Mark) -> Result<(), Error> {
+        // Scalars become strings like in kubectl, which converts YAML to JSON.
+        let name = key_name(value).map_err(|message| fault(mark, message))?;
+        let name = Str::interned(self.names.intern(&name));
+        if let Some(OpenCollection {
+            content: OpenContent::Map { entries, names, .. },
+            bytes,
+            ..
+        }) = self.open.last_mut()
+        {
             *bytes = bytes.saturating_add(name.len() as u64);
             if !names.add(entries, &name) {
-                let line = span.start.line();
-                match &mut self.duplicates {
-                    Some(known) => known.push((line, name.clone())),
-                    None => return Err(fault(span, format!("duplicate key `{name}`"))),
+                if self.duplicates.is_none() {
+                    return Err(fault(mark, format!("duplicate key `{name}`")));
                 }
+                self.duplicate = Some(name.clone());
             }
-            *key = Some(Key::Name(name));
         }
+
+        self.set_key(EntryKey::Name(name));
         Ok(())
     }
 
     /// Adds a complete node to the innermost open list or map, or to the documents.
-    fn node(&mut self, node: Node, anchor: usize, span: &Span) -> Result<(), Error> {
+    fn node(
+        &mut self,
+        node: ComposedNode,
+        anchor: Option<String>,
+        mark: Mark,
+    ) -> Result<(), Error> {
         self.nodes = self.nodes.saturating_add(1);
         // Open nodes are checked when they are opened; an alias adds its own depth.
         if self.open.len() + node.depth > MAX_DEPTH {
             return Err(Error::TooDeep);
         }
-        if anchor != 0 {
-            self.anchors.insert(anchor, node.clone());
+        if let Some(anchor) = anchor {
+            self.anchors.insert(anchor, Some(node.clone()));
         }
+
+        // Outside of collections, the node is the document.
         let Some(open) = self.open.last_mut() else {
             if let Some(document) = self.documents.last_mut() {
                 *document = node.value;
             }
             return Ok(());
         };
+
         open.nodes = open.nodes.saturating_add(node.nodes);
         open.bytes = open.bytes.saturating_add(node.bytes);
         open.depth = open.depth.max(node.depth);
         if open.nodes > MAX_NODES || self.nodes > MAX_NODES {
             return Err(fault(
-                span,
+                mark,
                 format!("the document has more than {MAX_NODES} nodes with its aliases expanded"),
             ));
         }
+
         match &mut open.content {
-            Content::List(items) => items.push(node.value),
-            Content::Map { entries, merged, key, .. } => match (key.take(), node.value) {
-                (Some(Key::Name(name)), value) => entries.push((name, value)),
-                (Some(Key::Merge), Value::Map(map)) => merged.push(map),
-                (Some(Key::Merge), Value::List(maps)) => {
-                    for map in &maps {
-                        match map {
-                            Value::Map(map) => merged.push(map.clone()),
-                            _ => {
-                                return Err(fault(span, "a merge key takes a map or a list of maps"));
-                            }
-                        }
-                    }
+            OpenContent::List(items) => items.push(node.value),
+            OpenContent::Map {
+                entries,
+                merged,
+                key,
+                ..
+            } => match (key.take(), node.value) {
+                (Some(EntryKey::Name(name)), value) => entries.push((name, value)),
+                (Some(EntryKey::Merge), Value::Map(map)) => merged.push((entries.len(), map)),
+                (Some(EntryKey::Merge), Value::List(maps)) => {
+                    let maps: Option<Vec<Map>> =
+                        maps.iter().map(|map| map.as_map().cloned()).collect();
+                    let maps = maps.ok_or_else(|| fault(mark, MERGE_FAULT))?;
+                    // Earlier maps take precedence.
+                    merged.extend(maps.into_iter().rev().map(|map| (entries.len(), map)));
                 }
-                (Some(Key::Merge), _) => {
-                    return Err(fault(span, "a merge key takes a map or a list of maps"));
-                }
+                (Some(EntryKey::Merge), _) => return Err(fault(mark, MERGE_FAULT)),
                 (None, _) => {}
             },
         }
+
         Ok(())
     }
 }
 
-fn map(entries: Vec<(Str, Value)>, merged: &[Map]) -> Map {
+/// A map of its entries and of merged maps. What comes later in the document wins, as in Go.
+fn map(entries: Vec<(Str, Value)>, merged: Vec<(usize, Map)>) -> Map {
     if merged.is_empty() {
         return Map::from_iter(entries);
     }
-    let inherited = merged.iter().rev().flatten();
-    inherited.map(|(name, value)| (name.clone(), value.clone())).chain(entries).collect()
-}
+    let mut own = entries.into_iter();
+    let mut all = Vec::new();
+    let mut taken = 0;
+    for (before, map) in merged {
+        all.extend(own.by_ref().take(before - taken));
+        taken = before;
+        all.extend(
+            map.iter()
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
+    }
 
-fn scalar(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>, span: &Span) -> Result<Value, Error> {
-    let tag = tag.and_then(Tag::core_suffix);
-    if style != ScalarStyle::Plain || tag == Some("str") {
-        return Ok(Value::from(text.into_owned()));
-    }
-    match resolve(&text) {
-        Ok(Value::Int(i)) if tag == Some("float") => Ok(Value::Float(i as f64)),
-        Ok(value) => Ok(value),
-        Err(_) => Err(fault(span, format!("number {text} is not finite: only finite numbers are accepted"))),
-    }
+    all.extend(own);
+    Map::from_iter(all)
 }
 
 #[cfg(test)]
@@ -374,7 +485,8 @@ mod tests {
 
     #[test]
     fn yaml_is_written_in_the_style_of_kubectl() {
-        let value = Value::from_json(r#"{"spec":{"ports":[{"name":"a","port":1}],"x":{}},"kind":"Pod"}"#);
+        let value =
+            Value::from_json(r#"{"spec":{"ports":[{"name":"a","port":1}],"x":{}},"kind":"Pod"}"#);
         assert_eq!(
             value.unwrap().to_yaml(),
             "kind: Pod\nspec:\n  ports:\n  - name: a\n    port: 1\n  x: {}\n"
@@ -392,22 +504,40 @@ mod tests {
     #[test]
     fn a_stream_may_contain_several_documents() {
         let all = Value::all_from_yaml("---\na: 1\n---\n# nothing\n---\n- 2\n").unwrap();
-        assert_eq!(all.iter().map(Value::to_json).collect::<Vec<_>>(), [r#"{"a":1}"#, "[2]"]);
-        assert_eq!(Value::from_yaml("a: 1\n---\nb: 1\n"), Err(Error::Documents { found: 2 }));
+        assert_eq!(
+            all.iter().map(Value::to_json).collect::<Vec<_>>(),
+            [r#"{"a":1}"#, "[2]"]
+        );
+        assert_eq!(
+            Value::from_yaml("a: 1\n---\nb: 1\n"),
+            Err(Error::Documents { found: 2 })
+        );
         assert_eq!(Value::from_yaml(""), Ok(Value::Null));
     }
 
     #[test]
     fn nesting_is_bounded() {
         let flow = |n: usize| "[".repeat(n) + &"]".repeat(n);
-        let block = |n: usize| (0..n).map(|i| format!("{}a:\n", " ".repeat(i))).collect::<String>();
+        let block = |n: usize| {
+            (0..n)
+                .map(|i| format!("{}a:\n", " ".repeat(i)))
+                .collect::<String>()
+        };
         for text in [flow(MAX_DEPTH), block(MAX_DEPTH), "- ".repeat(MAX_DEPTH)] {
             let value = Value::from_yaml(&text).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(Value::from_yaml(&value.to_yaml()).unwrap(), value);
         }
-        for text in [block(5_000), "- ".repeat(10_000), flow(MAX_DEPTH + 1), flow(10_000)] {
+        for text in [
+            block(5_000),
+            "- ".repeat(10_000),
+            flow(MAX_DEPTH + 1),
+            flow(10_000),
+        ] {
             let error = Value::from_yaml(&text).unwrap_err();
-            assert!(matches!(error, Error::TooDeep | Error::Yaml { .. }), "{error}");
+            assert!(
+                matches!(error, Error::TooDeep | Error::Yaml { .. }),
+                "{error}"
+            );
         }
         let mut aliases = String::from("a0: &a0 [x]\n");
         for i in 1..=MAX_DEPTH {
@@ -436,34 +566,61 @@ mod tests {
                 "a: -.inf",
                 "not valid YAML at line 1 column 4: number -.inf is not finite: only finite numbers are accepted",
             ),
-            ("a: &x [*x]", "not valid YAML at line 1 column 8: alias of a node that is not complete"),
-            ("? [a]\n: b", "not valid YAML at line 1 column 3: a map key must be a scalar"),
-            ("<<: 1", "not valid YAML at line 1 column 5: a merge key takes a map or a list of maps"),
+            (
+                "a: &x [*x]",
+                "not valid YAML at line 1 column 8: alias of a node that is not complete",
+            ),
+            (
+                "? [a]\n: b",
+                "not valid YAML at line 1 column 3: a map key must be a scalar",
+            ),
+            (
+                "<<: 1",
+                "not valid YAML at line 1 column 5: a merge key takes a map or a list of maps",
+            ),
         ] {
             let error = Value::from_yaml(text).unwrap_err();
             assert_eq!(error.to_string(), message);
         }
         for text in ["a: [", "a: *nowhere", "\u{0}", "a: b: c"] {
             let error = Value::from_yaml(text).expect_err(text);
-            assert!(matches!(error, Error::Yaml { position: Some(_), .. }), "{error}");
+            assert!(
+                matches!(
+                    error,
+                    Error::Yaml {
+                        position: Some(_),
+                        ..
+                    }
+                ),
+                "{error}"
+            );
         }
     }
 
     #[test]
     fn the_size_of_expanded_aliases_is_limited() {
         let text = |bytes: usize, aliases: usize| {
-            format!("a: &a {}\nb: [{}]\n", "x".repeat(bytes), ["*a"; 64].get(..aliases).unwrap().join(","))
+            format!(
+                "a: &a {}\nb: [{}]\n",
+                "x".repeat(bytes),
+                ["*a"; 64].get(..aliases).unwrap().join(",")
+            )
         };
         let mebibyte = 1 << 20;
         assert!(Value::from_yaml(&text(mebibyte, 16)).is_ok());
         assert_eq!(
-            Value::from_yaml(&text(mebibyte, 17)).unwrap_err().to_string(),
+            Value::from_yaml(&text(mebibyte, 17))
+                .unwrap_err()
+                .to_string(),
             "not valid YAML at line 2 column 53: the aliases expand to more than 16777216 bytes of strings and keys"
         );
         // Keys, keys that are aliases, and nested aliases also count.
         let long = "k".repeat(1000);
-        let lines =
-            |line: &str, n: usize| (0..n).map(|i| line.replace('#', &i.to_string())).collect::<String>();
+        let lines = |line: &str, n: usize| {
+            (0..n)
+                .map(|i| line.replace('#', &i.to_string()))
+                .collect::<String>()
+        };
         let list = ["*a"; 600].join(",");
         for text in [
             format!("a: &a {{{long}: 1}}\nb:\n{}", lines("- *a\n", 17_000)),
@@ -479,11 +636,22 @@ mod tests {
     fn duplicate_keys_are_rejected_in_maps_of_any_order_and_size() {
         for n in [2, 15, 16, 17, 18, 100] {
             for at in [0, 1, n / 2, n - 1] {
-                let mut keys: Vec<String> = (0..n).rev().map(|i| format!("k{i:03}: {i}\n")).collect();
-                assert_eq!(Value::from_yaml(&keys.concat()).unwrap().as_map().unwrap().len(), n);
+                let mut keys: Vec<String> =
+                    (0..n).rev().map(|i| format!("k{i:03}: {i}\n")).collect();
+                assert_eq!(
+                    Value::from_yaml(&keys.concat())
+                        .unwrap()
+                        .as_map()
+                        .unwrap()
+                        .len(),
+                    n
+                );
                 keys.push(keys[at].clone());
                 let error = Value::from_yaml(&keys.concat()).unwrap_err().to_string();
-                assert!(error.contains(&format!("line {} column 1: duplicate key `k", n + 1)), "{error}");
+                assert!(
+                    error.contains(&format!("line {} column 1: duplicate key `k", n + 1)),
+                    "{error}"
+                );
             }
         }
     }

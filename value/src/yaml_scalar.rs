@@ -3,13 +3,64 @@
 use std::borrow::Cow;
 
 use crate::Value;
+use crate::go_format::write_float;
 
-/// A number that YAML can represent and JSON cannot.
-pub(crate) struct NotFinite;
+/// Resolves a scalar with a tag. A float may be infinite or NaN.
+pub(crate) fn resolve_tagged(
+    text: String,
+    plain: bool,
+    tag: Option<&str>,
+) -> Result<Value, String> {
+    let Some(tag) = tag.filter(|tag| !tag.is_empty()) else {
+        return Ok(if plain {
+            resolve(&text)
+        } else {
+            Value::from(text)
+        });
+    };
+    let resolved = match tag.strip_prefix("tag:yaml.org,2002:") {
+        Some("null" | "bool" | "int" | "float") => resolve(&text),
+        // Other tags are ignored.
+        _ => return Ok(Value::from(text)),
+    };
+
+    match (tag.rsplit(':').next(), resolved) {
+        (Some("float"), Value::Int(number)) => Ok(Value::Float(number as f64)),
+        (Some("null"), value @ Value::Null)
+        | (Some("bool"), value @ Value::Bool(_))
+        | (Some("int"), value @ Value::Int(_))
+        | (Some("float"), value @ Value::Float(_)) => Ok(value),
+        _ => Err(format!(
+            "`{text}` does not have the type of its tag `{tag}`"
+        )),
+    }
+}
+
+/// The text of a scalar as a key, as `sigs.k8s.io/yaml` writes it: a float with the digits of 32 bits.
+pub(crate) fn key_name(value: &Value) -> Result<Cow<'_, str>, &'static str> {
+    Ok(match value {
+        Value::String(name) => Cow::Borrowed(name),
+        Value::Float(number) => match *number as f32 {
+            number if number.is_nan() => ".nan".into(),
+            f32::INFINITY => ".inf".into(),
+            f32::NEG_INFINITY => "-.inf".into(),
+            number => {
+                let mut name = String::new();
+                // The same digits as a number of 64 bits. Writing to a string cannot fail.
+                let digits = number.to_string().parse().unwrap_or_default();
+                let _ = write_float(&mut name, digits);
+                name.into()
+            }
+        },
+        Value::Bool(_) | Value::Int(_) => value.to_json().into(),
+        Value::Null => return Err("a map key must not be null"),
+        Value::List(_) | Value::Map(_) => return Err("a map key must be a scalar"),
+    })
+}
 
 /// Resolves a plain scalar to null, a boolean, a number or, by default, a string.
-pub(crate) fn resolve(text: &str) -> Result<Value, NotFinite> {
-    Ok(match text {
+pub(crate) fn resolve(text: &str) -> Value {
+    match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
             Value::Bool(true)
@@ -17,57 +68,59 @@ pub(crate) fn resolve(text: &str) -> Result<Value, NotFinite> {
         "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
             Value::Bool(false)
         }
-        ".nan" | ".NaN" | ".NAN" | ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" | "-.inf"
-        | "-.Inf" | "-.INF" => return Err(NotFinite),
-        _ => return number(text),
-    })
+        ".nan" | ".NaN" | ".NAN" => Value::Float(f64::NAN),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Value::Float(f64::INFINITY),
+        "-.inf" | "-.Inf" | "-.INF" => Value::Float(f64::NEG_INFINITY),
+        _ => number(text).unwrap_or_else(|| Value::from(text)),
+    }
 }
 
-fn number(text: &str) -> Result<Value, NotFinite> {
-    let string = || Ok(Value::from(text));
+fn number(text: &str) -> Option<Value> {
     if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.')) {
-        return string();
+        return None;
     }
-    let plain: Cow<'_, str> =
-        if text.contains('_') && !text.starts_with('.') { text.replace('_', "").into() } else { text.into() };
+    // In YAML 1.1, underscores divide the digits of a number.
+    let plain: Cow<'_, str> = if text.contains('_') && !text.starts_with('.') {
+        text.replace('_', "").into()
+    } else {
+        text.into()
+    };
     if let Some(value) = integer(&plain) {
-        return Ok(value);
+        return Some(value);
     }
-    if !is_float(&plain) {
-        return string();
-    }
-    match plain.parse::<f64>() {
-        Ok(f) if f.is_finite() => Ok(Value::Float(f)),
-        Ok(_) => Err(NotFinite),
-        Err(_) => string(),
-    }
+
+    // A number beyond the largest float is a string.
+    let float = plain.parse().ok().filter(|_| is_float(&plain));
+    float
+        .filter(|number: &f64| number.is_finite())
+        .map(Value::Float)
 }
 
-/// Parses a decimal integer, or one with the prefix `0x`, `0o`, `0b` or `0`. Outside the range of `i64` the result is
-/// the nearest float, as in JSON.
+/// Parses a decimal integer, or one with the prefix `0x`, `0o`, `0b` or `0`, of at most 64 bits. Outside the range of
+/// `i64` the result is the nearest float, as in JSON.
 fn integer(text: &str) -> Option<Value> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
     let lower = digits.to_ascii_lowercase();
-    let prefixed = [("0x", 16), ("0o", 8), ("0b", 2)];
-    let prefixed =
-        prefixed.into_iter().find_map(|(prefix, radix)| Some((radix, lower.strip_prefix(prefix)?)));
-    let plain = || (if lower.len() > 1 && lower.starts_with('0') { 8 } else { 10 }, lower.as_str());
-    let (radix, digits) = prefixed.unwrap_or_else(plain);
+    // In YAML 1.1, a leading zero means octal.
+    let prefixes = [("0x", 16), ("0o", 8), ("0b", 2), ("0", 8), ("", 10)];
+    let (digits, radix) = prefixes.into_iter().find_map(|(prefix, radix)| {
+        let rest = lower
+            .strip_prefix(prefix)
+            .filter(|_| lower != "0" || prefix.is_empty())?;
+        Some((rest, radix))
+    })?;
+
     if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
         return None;
     }
-    let magnitude = u128::from_str_radix(digits, radix).ok();
-    match magnitude.and_then(|m| i128::try_from(m).ok()) {
-        Some(m) => {
-            let signed = if negative { -m } else { m };
-            Some(i64::try_from(signed).map_or(Value::Float(signed as f64), Value::Int))
-        }
-        // More than 128 bits: parse a decimal integer as a float.
-        None if radix == 10 => text.parse().ok().map(Value::Float),
-        None => None,
+    let magnitude = u64::from_str_radix(digits, radix).ok()?;
+    match (negative, i64::try_from(magnitude)) {
+        (true, _) => 0_i64.checked_sub_unsigned(magnitude).map(Value::Int),
+        (false, Ok(number)) => Some(Value::Int(number)),
+        (false, Err(_)) => Some(Value::Float(magnitude as f64)),
     }
 }
 
@@ -84,6 +137,7 @@ fn is_float(text: &str) -> bool {
         Some((whole, fraction)) => digits(whole) && (fraction.is_empty() || digits(fraction)),
         None => digits(mantissa),
     };
+
     mantissa_ok && exponent.is_none_or(|e| digits(e.strip_prefix(['-', '+']).unwrap_or(e)))
 }
 
@@ -121,12 +175,18 @@ mod tests {
             ("12:30", r#""12:30""#),
             ("nullx", r#""nullx""#),
             ("18446744073709551615", "18446744073709552000"),
+            ("18446744073709551616", "18446744073709552000"),
+            ("-9223372036854775808", "-9223372036854775808"),
+            ("0x1ffffffffffffffff", r#""0x1ffffffffffffffff""#),
+            ("1e999", r#""1e999""#),
         ] {
-            let value = resolve(text).unwrap_or_else(|_| panic!("{text}"));
-            assert_eq!(value.to_json(), json, "{text}");
+            assert_eq!(resolve(text).to_json(), json, "{text}");
         }
-        for text in [".nan", "-.INF", "1e999"] {
-            assert!(resolve(text).is_err(), "{text}");
+        for text in [".nan", "-.INF"] {
+            assert!(
+                matches!(resolve(text), Value::Float(number) if !number.is_finite()),
+                "{text}"
+            );
         }
     }
 }

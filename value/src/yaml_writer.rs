@@ -15,27 +15,32 @@ pub(crate) fn write(value: &Value) -> Result<String, Error> {
     let mut out = Vec::new();
     let mut emitter = Emitter::new();
     emitter.set_output_string(&mut out);
+    // Lines are not folded, and characters beyond ASCII are not escaped.
     emitter.set_unicode(true);
     emitter.set_width(-1);
-    let mut writer = Writer { emitter };
+    let mut writer = YamlWriter { emitter };
     writer.emit(Event::stream_start(Encoding::Utf8))?;
     writer.emit(Event::document_start(None, &[], true))?;
     writer.value(value, MAX_DEPTH)?;
     writer.emit(Event::document_end(true))?;
     writer.emit(Event::stream_end())?;
     drop(writer);
+
     String::from_utf8(out).map_err(|error| failed(&error))
 }
 
 fn failed(error: &dyn std::error::Error) -> Error {
-    Error::Yaml { position: None, message: error.to_string() }
+    Error::Yaml {
+        position: None,
+        message: error.to_string(),
+    }
 }
 
-struct Writer<'o> {
+struct YamlWriter<'o> {
     emitter: Emitter<'o>,
 }
 
-impl Writer<'_> {
+impl YamlWriter<'_> {
     fn emit(&mut self, event: Event) -> Result<(), Error> {
         self.emitter.emit(event).map_err(|error| failed(&error))
     }
@@ -51,10 +56,16 @@ impl Writer<'_> {
             Value::String(string) => self.scalar(string, style(string, ScalarStyle::Literal)),
             Value::List(list) => {
                 let left = left.checked_sub(1).ok_or(Error::TooDeep)?;
-                self.emit(Event::sequence_start(None, None, true, SequenceStyle::Block))?;
+                self.emit(Event::sequence_start(
+                    None,
+                    None,
+                    true,
+                    SequenceStyle::Block,
+                ))?;
                 for item in list {
                     deep::level(|| self.value(item, left))?;
                 }
+
                 self.emit(Event::sequence_end())
             }
             Value::Map(map) => {
@@ -84,7 +95,9 @@ fn float(number: f64) -> String {
         f64::NEG_INFINITY => out.push_str("-.inf"),
         _ => write_number(&mut out, number),
     }
-    if matches!(resolve(&out), Ok(Value::Int(_))) {
+
+    // A float without a fraction would be read as an integer.
+    if matches!(resolve(&out), Value::Int(_)) {
         out.push_str(".0");
     }
     out
@@ -93,8 +106,9 @@ fn float(number: f64) -> String {
 /// The style of a string, with the style for several lines.
 fn style(string: &str, lines: ScalarStyle) -> ScalarStyle {
     // Line breaks of YAML 1.1 but not of YAML 1.2: readers differ unless they are escaped.
-    let is_special =
-        |c: char| c != '\n' && (c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}'));
+    let is_special = |c: char| {
+        c != '\n' && (c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}'))
+    };
     if string.chars().any(is_special) || is_ambiguous(string) {
         ScalarStyle::DoubleQuoted
     } else if string.contains('\n') {
@@ -106,17 +120,24 @@ fn style(string: &str, lines: ScalarStyle) -> ScalarStyle {
 
 /// Whether some reader of YAML 1.1 or 1.2 takes the plain string for something other than a string.
 fn is_ambiguous(string: &str) -> bool {
-    if matches!(string, "<<" | "=") || !matches!(resolve(string), Ok(Value::String(_))) {
+    if matches!(string, "<<" | "=") || !matches!(resolve(string), Value::String(_)) {
         return true;
     }
     let unsigned = string.strip_prefix(['-', '+']).unwrap_or(string);
-    if ["inf", "nan"].iter().any(|name| unsigned.eq_ignore_ascii_case(name)) {
+    if ["inf", "nan"]
+        .iter()
+        .any(|name| unsigned.eq_ignore_ascii_case(name))
+    {
         return true;
     }
-    let starts_as_number = unsigned.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_'));
+
+    // YAML 1.1 reads more texts as numbers and dates, so they are quoted.
+    let starts_as_number =
+        unsigned.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_'));
     starts_as_number
         && (has_radix(unsigned)
-            || (string.contains('_') && !matches!(resolve(&string.replace('_', "")), Ok(Value::String(_))))
+            || (string.contains('_')
+                && !matches!(resolve(&string.replace('_', "")), Value::String(_)))
             || is_base_60(unsigned)
             || is_date(unsigned))
 }
@@ -130,12 +151,18 @@ fn has_radix(string: &str) -> bool {
         [b'0', b'b' | b'B', ..] => 2,
         _ => return false,
     };
-    string.chars().skip(2).all(|c| c.is_digit(radix) || matches!(c, '_' | '-' | '+'))
+    string
+        .chars()
+        .skip(2)
+        .all(|c| c.is_digit(radix) || matches!(c, '_' | '-' | '+'))
 }
 
 /// Whether the string may be a number to the base of 60, such as `1:30` or `12:30:45.5`.
 fn is_base_60(string: &str) -> bool {
-    string.contains(':') && string.bytes().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'.' | b'_'))
+    string.contains(':')
+        && string
+            .bytes()
+            .all(|b| b.is_ascii_digit() || matches!(b, b':' | b'.' | b'_'))
 }
 
 /// Whether the string starts as a date: four digits, a hyphen and a digit.

@@ -16,9 +16,13 @@ fn is_same(value: &Value, other: &serde_json::Value) -> bool {
             b.as_i64().is_none() && b.as_f64().map(f64::to_bits) == Some(a.to_bits())
         }
         (Value::String(a), Json::String(b)) => *a == **b,
-        (Value::List(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b)),
+        (Value::List(a), Json::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
+        }
         (Value::Map(a), Json::Object(b)) => {
-            a.len() == b.len() && b.iter().all(|(name, b)| a.get(name).is_some_and(|a| is_same(a, b)))
+            a.len() == b.len()
+                && b.iter()
+                    .all(|(name, b)| a.get(name).is_some_and(|a| is_same(a, b)))
         }
         _ => false,
     }
@@ -30,7 +34,8 @@ fn difference(document: &str) -> Option<String> {
     let theirs = serde_json::from_str::<serde_json::Value>(document);
     let refuses_surrogate = theirs.as_ref().is_err_and(|error| {
         let message = error.to_string();
-        message.starts_with("lone leading surrogate") || message.starts_with("unexpected end of hex escape")
+        message.starts_with("lone leading surrogate")
+            || message.starts_with("unexpected end of hex escape")
     });
     let agree = match (&ours, &theirs) {
         (Ok(value), Ok(other)) => is_same(value, other),
@@ -68,7 +73,10 @@ fn values_match_serde_json() {
         "\"\"",
         "[[[]]]",
     ] {
-        let (value, other) = (Value::from_json(text).unwrap(), serde_json::from_str(text).unwrap());
+        let (value, other) = (
+            Value::from_json(text).unwrap(),
+            serde_json::from_str(text).unwrap(),
+        );
         assert!(is_same(&value, &other), "{text}: {value} {other}");
     }
 }
@@ -123,7 +131,8 @@ fn strings_are_read_at_every_length_and_position() {
     for n in 0..80 {
         for special in ["", "\\n", "\\\"", "\\\\", "\\u00e9", "é", "😀"] {
             let text = format!("{}{special}{}", "x".repeat(n), "y".repeat(n % 11));
-            let document = format!(r#"[{{"{text}":"{text}"}},{{"{text}":"{text}","{text}!":"{text}"}}]"#);
+            let document =
+                format!(r#"[{{"{text}":"{text}"}},{{"{text}":"{text}","{text}!":"{text}"}}]"#);
             assert_eq!(difference(&document), None);
         }
     }
@@ -132,9 +141,13 @@ fn strings_are_read_at_every_length_and_position() {
 #[test]
 fn large_maps_with_unordered_names_are_read() {
     // Twice more names than are interned per document.
-    let names: Vec<u32> = (0..3000_u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
-    let entries: Vec<String> =
-        names.iter().map(|n| format!("\"n{n}\":{{\"v{}\":\"{n}\"}}", n % 1500)).collect();
+    let names: Vec<u32> = (0..3000_u32)
+        .map(|i| i.wrapping_mul(2_654_435_761))
+        .collect();
+    let entries: Vec<String> = names
+        .iter()
+        .map(|n| format!("\"n{n}\":{{\"v{}\":\"{n}\"}}", n % 1500))
+        .collect();
     let map = format!("{{{}}}", entries.join(","));
     assert_eq!(difference(&format!("[{map},{map}]")), None);
 }
@@ -160,7 +173,9 @@ fn documents() -> impl Strategy<Value = String> {
         ])
     };
     let space = || prop::sample::select(vec!["", "", "", "", "", " ", "\n  "]);
-    let part = prop::sample::select(vec!["a", "bcdefgh", "é", "😀", "\\n", "\\\"", "\\\\", "\\u0041", "TCP"]);
+    let part = prop::sample::select(vec![
+        "a", "bcdefgh", "é", "😀", "\\n", "\\\"", "\\\\", "\\u0041", "TCP",
+    ]);
     let leaf = prop_oneof![
         prop::sample::select(vec![
             "null",

@@ -3,4 +3,5 @@
 mod json_differential;
 mod stack;
 mod stack_text;
+mod yaml_go;
 mod yaml_round_trip;

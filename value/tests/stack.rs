@@ -9,10 +9,19 @@ use fieldmanager_value::{Error, List, MAX_DEPTH, Map, Value, from_value, to_valu
 use serde::Deserialize;
 
 /// The stack size of a thread in a program with many threads.
-const STACK: usize = if cfg!(debug_assertions) { 512 * 1024 } else { 256 * 1024 };
+const STACK: usize = if cfg!(debug_assertions) {
+    512 * 1024
+} else {
+    256 * 1024
+};
 
 fn on_small_stack(test: fn()) {
-    thread::Builder::new().stack_size(STACK).spawn(test).unwrap().join().unwrap();
+    thread::Builder::new()
+        .stack_size(STACK)
+        .spawn(test)
+        .unwrap()
+        .join()
+        .unwrap();
 }
 
 /// Alternating maps and lists.
@@ -26,7 +35,10 @@ fn nested(levels: usize, innermost: Value) -> Value {
 /// Like [`nested`], with lists and maps that are too large to be slices.
 fn nested_in_large(levels: usize, innermost: Value) -> Value {
     (0..levels).fold(innermost, |below, level| match level % 2 {
-        0 => std::iter::once(below).chain((0..40).map(Value::from)).collect::<List>().into(),
+        0 => std::iter::once(below)
+            .chain((0..40).map(Value::from))
+            .collect::<List>()
+            .into(),
         _ => {
             let mut map: Map = (0..60).map(|i| (format!("b{i}"), i)).collect();
             map.insert("a", below);
@@ -36,7 +48,9 @@ fn nested_in_large(levels: usize, innermost: Value) -> Value {
 }
 
 fn nested_lists(levels: usize) -> Value {
-    (1..levels).fold(List::new().into(), |below, _| List::from_iter([below]).into())
+    (1..levels).fold(List::new().into(), |below, _| {
+        List::from_iter([below]).into()
+    })
 }
 
 fn hash(value: &Value) -> u64 {
@@ -48,13 +62,20 @@ fn hash(value: &Value) -> u64 {
 /// Operations that accept values of any depth.
 fn compare_and_write(make: impl Fn(Value) -> Value) {
     let value = make(Value::from(1));
-    let (same, float, greater) = (make(Value::from(1)), make(Value::from(1.0)), make(Value::from(2)));
+    let (same, float, greater) = (
+        make(Value::from(1)),
+        make(Value::from(1.0)),
+        make(Value::from(2)),
+    );
     assert_eq!(value.clone(), value);
     assert!(value == same && value.strict_eq(&same) && value.cmp(&same).is_eq());
     assert!(value == float && !value.strict_eq(&float) && hash(&value) == hash(&float));
     assert!(value != greater && value < greater);
     let json = value.to_json();
-    assert_eq!((format!("{value}"), format!("{value:?}")), (json.clone(), json.clone()));
+    assert_eq!(
+        (format!("{value}"), format!("{value:?}")),
+        (json.clone(), json.clone())
+    );
     let mut html = String::new();
     value.write_json_escaped(&mut html, Escape::Html);
     assert_eq!(html, json);
@@ -74,17 +95,26 @@ fn values_at_the_depth_limit_need_little_stack() {
         assert_eq!(Value::from_json(&json).unwrap(), value);
         assert_eq!(Value::from_json_slice(json.as_bytes()).unwrap(), value);
         assert_eq!(Value::from_json_strict(&json).unwrap(), value);
-        assert_eq!(serde_json::from_str::<Value>("[[[[]]]]").unwrap(), nested_lists(4));
+        assert_eq!(
+            serde_json::from_str::<Value>("[[[[]]]]").unwrap(),
+            nested_lists(4)
+        );
         let mut deserializer = serde_json::Deserializer::from_str(&json);
         deserializer.disable_recursion_limit();
         assert_eq!(Value::deserialize(&mut deserializer).unwrap(), value);
-        assert_eq!(Value::all_from_yaml(&json).unwrap(), std::slice::from_ref(&value));
+        assert_eq!(
+            Value::all_from_yaml(&json).unwrap(),
+            std::slice::from_ref(&value)
+        );
         assert!(value.ptr_eq(&value.clone()));
         assert_eq!(Value::from_yaml(&value.to_json()).unwrap(), value);
         assert_eq!(Value::from_yaml(&value.to_yaml()).unwrap(), value);
         assert_eq!(to_value(&value).unwrap(), value);
         assert_eq!(from_value::<Value>(value.clone()).unwrap(), value);
-        assert_eq!(serde_json::to_value(&value).unwrap().to_string(), value.to_json());
+        assert_eq!(
+            serde_json::to_value(&value).unwrap().to_string(),
+            value.to_json()
+        );
         let other: serde_json::Value = from_value(value.clone()).unwrap();
         assert_eq!(to_value(&other).unwrap(), value);
     });
@@ -124,7 +154,10 @@ fn values_beyond_the_depth_limit_are_not_converted() {
             let value = nested(levels, Value::from(1));
             assert_eq!(to_value(&value), Err(Error::TooDeep));
             assert_eq!(from_value::<Value>(value.clone()), Err(Error::TooDeep));
-            assert_eq!(from_value::<serde_json::Value>(value.clone()), Err(Error::TooDeep));
+            assert_eq!(
+                from_value::<serde_json::Value>(value.clone()),
+                Err(Error::TooDeep)
+            );
             assert!(serde_json::to_string(&value).is_err());
             assert_eq!(value.to_yaml(), value.to_json());
         }

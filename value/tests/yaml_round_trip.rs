@@ -153,7 +153,8 @@ fn value() -> impl Strategy<Value = Value> {
     scalar.prop_recursive(4, 24, 5, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..5).prop_map(Value::from),
-            btree_map(string(), inner, 0..5).prop_map(|entries| Value::Map(entries.into_iter().collect())),
+            btree_map(string(), inner, 0..5)
+                .prop_map(|entries| Value::Map(entries.into_iter().collect())),
         ]
     })
 }
@@ -161,9 +162,13 @@ fn value() -> impl Strategy<Value = Value> {
 fn assert_round_trip(value: &Value) {
     let yaml = value.to_yaml();
     let back = Value::from_yaml(&yaml).unwrap_or_else(|error| panic!("{error}\n{value}\n{yaml}"));
-    assert!(back.strict_eq(value), "{value} is read back as {back}\n{yaml}");
+    assert!(
+        back.strict_eq(value),
+        "{value} is read back as {back}\n{yaml}"
+    );
     let stream = format!("---\n{yaml}---\n{yaml}");
-    let documents = Value::all_from_yaml(&stream).unwrap_or_else(|error| panic!("{error}\n{stream}"));
+    let documents =
+        Value::all_from_yaml(&stream).unwrap_or_else(|error| panic!("{error}\n{stream}"));
     let expected = if value.is_null() { 0 } else { 2 };
     assert_eq!(documents.len(), expected, "{stream}");
 }
@@ -202,7 +207,10 @@ fn strings_are_quoted_as_kubectl_quotes_them() {
         (".", "."),
         ("10.0.0.1", "10.0.0.1"),
         ("nginx:1.27", "nginx:1.27"),
-        ("0b6f3f2e-8f0c-4a3f-9c69-0fdd6d7a9f11", "0b6f3f2e-8f0c-4a3f-9c69-0fdd6d7a9f11"),
+        (
+            "0b6f3f2e-8f0c-4a3f-9c69-0fdd6d7a9f11",
+            "0b6f3f2e-8f0c-4a3f-9c69-0fdd6d7a9f11",
+        ),
         ("1.27", "\"1.27\""),
         ("yes", "\"yes\""),
         ("0x1", "\"0x1\""),
@@ -217,5 +225,8 @@ fn strings_are_quoted_as_kubectl_quotes_them() {
         assert_eq!(value.to_yaml(), format!("{yaml}: {yaml}\n"));
     }
     let lines = Value::from_json(r#"{"script":"a\n  b\n","cut":"a\nb"}"#).unwrap();
-    assert_eq!(lines.to_yaml(), "cut: |-\n  a\n  b\nscript: |\n  a\n    b\n");
+    assert_eq!(
+        lines.to_yaml(),
+        "cut: |-\n  a\n  b\nscript: |\n  a\n    b\n"
+    );
 }

@@ -26,15 +26,22 @@ fn main() -> ExitCode {
         let mut best = [f64::INFINITY; PARTS.len()];
         for _ in 0..ROUNDS {
             for (part, best) in parts.iter_mut().zip(&mut best) {
-                *best = part.as_mut().map_or(0.0, |part| per_run(&mut part.run, ROUND).min(*best));
+                *best = part
+                    .as_mut()
+                    .map_or(0.0, |part| per_run(&mut part.run, ROUND).min(*best));
             }
         }
-        let [manager, handlers, defaults, validation, rules] = best.map(|nanoseconds| nanoseconds / 1000.0);
+        let [manager, handlers, defaults, validation, rules] =
+            best.map(|nanoseconds| nanoseconds / 1000.0);
         let rest = (handlers - defaults - validation - rules) / manager;
         missed |= rest > WANTED;
         println!(
             "| {object} | {manager:.1} | {handlers:.1} | {defaults:.1} | {validation:.1} | {rules:.1} | {rest:.2} |"
         );
     }
-    if check && missed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    if check && missed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
 }

@@ -3,7 +3,11 @@
 //! `--check` fails if an operation needs over 5% more than the record, `--record` rewrites the record, and without either
 //! the counts are printed. Unlike times, instruction counts do not depend on the load of the machine, so they can be
 //! checked anywhere; they depend on the compiler, which the record names.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command that reports")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command that reports"
+)]
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -37,7 +41,9 @@ fn start(argument: Option<&str>) -> Result<bool, Box<dyn std::error::Error>> {
         Some("--record") => BTreeMap::new(),
         Some("--check") | None => read(&fs::read_to_string(&path).unwrap_or_default())?,
         Some(other) => {
-            return Err(format!("unknown argument `{other}`: expected `--check` or `--record`").into());
+            return Err(
+                format!("unknown argument `{other}`: expected `--check` or `--record`").into(),
+            );
         }
     };
     let mut written = format!(
@@ -57,19 +63,27 @@ fn start(argument: Option<&str>) -> Result<bool, Box<dyn std::error::Error>> {
         let growth = (count as f64 / before as f64 - 1.0) * 100.0;
         let grown = growth > TOLERANCE;
         good &= !grown;
-        println!("{name:20} {count:>12}  {growth:+.2}%{}", if grown { "  too much" } else { "" });
+        println!(
+            "{name:20} {count:>12}  {growth:+.2}%{}",
+            if grown { "  too much" } else { "" }
+        );
     }
     if argument == Some("--record") {
         fs::write(&path, written)?;
         return Ok(true);
     }
-    if record.get("compiler").is_some_and(|recorded| *recorded != compiler) {
+    if record
+        .get("compiler")
+        .is_some_and(|recorded| *recorded != compiler)
+    {
         println!(
             "note: counted with {compiler}, recorded with another compiler: update the record with `--record`"
         );
     }
     if !good && argument == Some("--check") {
-        println!("over {TOLERANCE}% more than recorded: fix it, or record the new counts with `--record`");
+        println!(
+            "over {TOLERANCE}% more than recorded: fix it, or record the new counts with `--record`"
+        );
     }
     Ok(good || argument.is_none())
 }
@@ -81,9 +95,13 @@ fn read(text: &str) -> Result<BTreeMap<String, String>, String> {
         if line.is_empty() || line.starts_with(['#', '[']) {
             continue;
         }
-        let (name, value) =
-            line.split_once('=').ok_or_else(|| format!("the record has the line `{line}`"))?;
-        out.insert(name.trim().to_owned(), value.trim().trim_matches('"').to_owned());
+        let (name, value) = line
+            .split_once('=')
+            .ok_or_else(|| format!("the record has the line `{line}`"))?;
+        out.insert(
+            name.trim().to_owned(),
+            value.trim().trim_matches('"').to_owned(),
+        );
     }
     Ok(out)
 }
@@ -93,7 +111,11 @@ fn compiler() -> io::Result<String> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).arg("--version").output()?;
     let text = String::from_utf8_lossy(&output.stdout);
-    Ok(text.split_whitespace().take(2).collect::<Vec<_>>().join(" "))
+    Ok(text
+        .split_whitespace()
+        .take(2)
+        .collect::<Vec<_>>()
+        .join(" "))
 }
 
 /// Builds the program that runs an operation, and returns its path, beside this program.
@@ -126,7 +148,10 @@ fn program() -> Result<PathBuf, Box<dyn std::error::Error>> {
 
 /// The instructions of one run; only the measured function counts.
 fn count(program: &Path, name: &str) -> Result<u64, Box<dyn std::error::Error>> {
-    let out = env::temp_dir().join(format!("fieldmanager-{name}-{}.callgrind", std::process::id()));
+    let out = env::temp_dir().join(format!(
+        "fieldmanager-{name}-{}.callgrind",
+        std::process::id()
+    ));
     let run = Command::new("valgrind")
         .args([
             "--tool=callgrind",
@@ -143,7 +168,9 @@ fn count(program: &Path, name: &str) -> Result<u64, Box<dyn std::error::Error>> 
     if !run.status.success() {
         return Err(format!("valgrind failed for `{name}`: {text}").into());
     }
-    let found = text.lines().find_map(|line| line.split_once("Collected :")?.1.trim().parse::<u64>().ok());
+    let found = text
+        .lines()
+        .find_map(|line| line.split_once("Collected :")?.1.trim().parse::<u64>().ok());
     match found {
         Some(total) if total > 0 => Ok(total / RUNS),
         _ => Err(format!("callgrind counted nothing for `{name}`: {text}").into()),

@@ -1,7 +1,11 @@
 //! Sizes on the heap, from a counting allocator; prints one JSON object.
 //!
 //! This is a separate program because counting takes time.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "its output is read by the comparison with Go")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "its output is read by the comparison with Go"
+)]
 
 use std::alloc::System;
 use std::hint::black_box;
@@ -27,13 +31,21 @@ fn main() {
     for name in OBJECTS {
         let text = object(name).unwrap().json;
         out.insert(format!("json/{name}"), text.len().into());
-        out.insert(format!("value/{name}"), kept(100, || Value::from_json(&text).unwrap()));
+        out.insert(
+            format!("value/{name}"),
+            kept(100, || Value::from_json(&text).unwrap()),
+        );
         out.insert(
             format!("serde_json/{name}"),
-            kept(100, || serde_json::from_str::<serde_json::Value>(&text).unwrap()),
+            kept(100, || {
+                serde_json::from_str::<serde_json::Value>(&text).unwrap()
+            }),
         );
         let fields = fields_of(name).unwrap();
-        out.insert(format!("set/{name}"), kept(100, || Set::from_json(fields.as_bytes()).unwrap()));
+        out.insert(
+            format!("set/{name}"),
+            kept(100, || Set::from_json(fields.as_bytes()).unwrap()),
+        );
     }
     let live = bytes_texts("Pod", "same").unwrap().live;
     // Parses the JSON each time, as for objects of requests.
@@ -42,10 +54,15 @@ fn main() {
     out.insert("decoded/Pod".to_owned(), kept(SHARING, plain));
     out.insert(
         "managed/Pod".to_owned(),
-        interned(SHARING, |interner| ManagedFields::of_object_with(&read(), interner).unwrap()),
+        interned(SHARING, |interner| {
+            ManagedFields::of_object_with(&read(), interner).unwrap()
+        }),
     );
     out.insert("object/Pod".to_owned(), kept(STORED, read));
-    out.insert("stored/Pod".to_owned(), interned(STORED, |interner| interner.share(&read())));
+    out.insert(
+        "stored/Pod".to_owned(),
+        interned(STORED, |interner| interner.share(&read())),
+    );
     out.insert("growth".to_owned(), growth().into());
     println!("{}", serde_json::Value::Object(out));
 }

@@ -1,6 +1,10 @@
 //! Times and memory of API servers in the same process; prints one JSON object. `benches/servers/run` sets them beside those
 //! of other servers and of fakes.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "its output is read by a script")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "its output is read by a script"
+)]
 
 use std::time::{Duration, Instant};
 

@@ -38,7 +38,10 @@ fn service(words: &mut Words, at: u64) -> Value {
         .collect();
     let mut parameters = Map::new();
     for name in ["cache", "queue", "retry"] {
-        parameters.insert(name.to_owned(), json!({"limit": words.number(1000), "enabled": true}));
+        parameters.insert(
+            name.to_owned(),
+            json!({"limit": words.number(1000), "enabled": true}),
+        );
     }
     json!({
         "columns": columns,

@@ -61,15 +61,23 @@ pub(super) fn definition() -> Value {
 /// An object of several fields, some of which are objects again.
 fn section(words: &mut Words, depth: usize) -> Value {
     let mut properties = Map::new();
-    for (at, name) in ["enabled", "image", "limit", "mode", "names", "selector", "storage"].iter().enumerate()
+    for (at, name) in [
+        "enabled", "image", "limit", "mode", "names", "selector", "storage",
+    ]
+    .iter()
+    .enumerate()
     {
         let text = words.sentence(10 + at * 2);
         let field = match at {
             0 => json!({"description": text, "type": "boolean"}),
             2 => json!({"description": text, "format": "int32", "minimum": 0, "type": "integer"}),
-            3 => json!({"description": text, "enum": ["Always", "Never", "OnDemand"], "type": "string"}),
+            3 => {
+                json!({"description": text, "enum": ["Always", "Never", "OnDemand"], "type": "string"})
+            }
             4 => json!({"description": text, "items": {"type": "string"}, "type": "array"}),
-            5 => json!({"additionalProperties": {"type": "string"}, "description": text, "type": "object"}),
+            5 => {
+                json!({"additionalProperties": {"type": "string"}, "description": text, "type": "object"})
+            }
             6 if depth > 0 => section(words, depth - 1),
             _ => json!({"description": text, "type": "string"}),
         };

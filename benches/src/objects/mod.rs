@@ -33,22 +33,48 @@ pub struct Object {
 
 /// An object by its name; `None` if there is no such object.
 pub fn object(name: &str) -> Option<Object> {
-    let api = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1beta1.CustomResourceDefinition";
+    let api =
+        "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1beta1.CustomResourceDefinition";
     let (name, json, schema, type_name) = match name {
         "Pod" => ("Pod", pod(), "kubernetes", "io.k8s.api.core.v1.Pod"),
-        "Node" => ("Node", node::node().to_string(), "kubernetes", "io.k8s.api.core.v1.Node"),
-        "CRD" => ("CRD", definition::definition().to_string(), "kubernetes", api),
-        "Endpoints" => {
-            ("Endpoints", endpoints::endpoints().to_string(), "kubernetes", "io.k8s.api.core.v1.Endpoints")
-        }
-        "Catalog" => ("Catalog", catalog::catalog().to_string(), "catalog", "com.example.catalog.v1.Catalog"),
+        "Node" => (
+            "Node",
+            node::node().to_string(),
+            "kubernetes",
+            "io.k8s.api.core.v1.Node",
+        ),
+        "CRD" => (
+            "CRD",
+            definition::definition().to_string(),
+            "kubernetes",
+            api,
+        ),
+        "Endpoints" => (
+            "Endpoints",
+            endpoints::endpoints().to_string(),
+            "kubernetes",
+            "io.k8s.api.core.v1.Endpoints",
+        ),
+        "Catalog" => (
+            "Catalog",
+            catalog::catalog().to_string(),
+            "catalog",
+            "com.example.catalog.v1.Catalog",
+        ),
         _ => return None,
     };
-    Some(Object { name, json, schema, type_name })
+    Some(Object {
+        name,
+        json,
+        schema,
+        type_name,
+    })
 }
 
 fn pod() -> String {
-    Value::from_yaml(include_str!("../../objects/pod.yaml")).unwrap().to_json()
+    Value::from_yaml(include_str!("../../objects/pod.yaml"))
+        .unwrap()
+        .to_json()
 }
 
 /// The content of a schema by the name of its file.
@@ -63,7 +89,10 @@ pub fn schema_text(name: &str) -> &'static str {
 impl Object {
     /// Its type.
     pub fn ty(&self) -> Type {
-        Schema::from_yaml(schema_text(self.schema)).unwrap().type_named(self.type_name).unwrap()
+        Schema::from_yaml(schema_text(self.schema))
+            .unwrap()
+            .type_named(self.type_name)
+            .unwrap()
     }
 
     /// Parses the object again. The result shares nothing with other results.
@@ -84,12 +113,21 @@ mod tests {
     /// The sizes that the documentation names.
     #[test]
     fn objects_have_the_documented_types_and_sizes() {
-        let sizes = [("Pod", 2.7), ("Node", 10.0), ("CRD", 114.0), ("Endpoints", 180.0), ("Catalog", 370.0)];
+        let sizes = [
+            ("Pod", 2.7),
+            ("Node", 10.0),
+            ("CRD", 114.0),
+            ("Endpoints", 180.0),
+            ("Catalog", 370.0),
+        ];
         for (name, kilobytes) in sizes {
             let object = object(name).unwrap();
             object.read(&object.ty(), Duplicates::Refuse);
             let length = object.json.len() as f64 / 1000.0;
-            assert!((length - kilobytes).abs() / kilobytes < 0.05, "{name} has {length} KB");
+            assert!(
+                (length - kilobytes).abs() / kilobytes < 0.05,
+                "{name} has {length} KB"
+            );
         }
     }
 }

@@ -7,7 +7,16 @@ use super::words::Words;
 pub(super) fn node() -> Value {
     let mut words = Words::new(2);
     let mut labels = serde_json::Map::new();
-    for name in ["arch", "os", "hostname", "instance-type", "region", "zone", "pool", "disk"] {
+    for name in [
+        "arch",
+        "os",
+        "hostname",
+        "instance-type",
+        "region",
+        "zone",
+        "pool",
+        "disk",
+    ] {
         labels.insert(format!("node.example.com/{name}"), words.hex(8).into());
     }
     let images: Vec<Value> = (0..29)
@@ -33,9 +42,13 @@ pub(super) fn node() -> Value {
                    "type": name})
     })
     .collect();
-    let volumes: Vec<String> =
-        (0..16).map(|_| format!("kubernetes.io/csi/disk.example.com^vol-{}", words.hex(17))).collect();
-    let attached: Vec<Value> = volumes.iter().map(|name| json!({"devicePath": "", "name": name})).collect();
+    let volumes: Vec<String> = (0..16)
+        .map(|_| format!("kubernetes.io/csi/disk.example.com^vol-{}", words.hex(17)))
+        .collect();
+    let attached: Vec<Value> = volumes
+        .iter()
+        .map(|name| json!({"devicePath": "", "name": name}))
+        .collect();
     json!({
         "apiVersion": "v1",
         "kind": "Node",

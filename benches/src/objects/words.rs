@@ -45,19 +45,26 @@ impl Words {
 
     /// A number below a limit.
     pub(super) fn number(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 
     /// A sentence.
     pub(super) fn sentence(&mut self, words: usize) -> String {
-        let words: Vec<&str> = (0..words).map(|_| WORDS[self.number(32) as usize]).collect();
+        let words: Vec<&str> = (0..words)
+            .map(|_| WORDS[self.number(32) as usize])
+            .collect();
         words.join(" ")
     }
 
     /// Hexadecimal digits, as in names that are hashes.
     pub(super) fn hex(&mut self, length: usize) -> String {
-        (0..length).map(|_| char::from(b"0123456789abcdef"[self.number(16) as usize])).collect()
+        (0..length)
+            .map(|_| char::from(b"0123456789abcdef"[self.number(16) as usize]))
+            .collect()
     }
 
     /// A uid.

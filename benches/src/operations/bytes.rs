@@ -36,7 +36,12 @@ pub(super) fn field_manager(object: &Object, deduced: bool) -> FieldManager {
     if deduced {
         return builder.build().unwrap();
     }
-    builder.types(Types::from(Schema::from_yaml(schema_text(object.schema)).unwrap())).build().unwrap()
+    builder
+        .types(Types::from(
+            Schema::from_yaml(schema_text(object.schema)).unwrap(),
+        ))
+        .build()
+        .unwrap()
 }
 
 /// The JSON of a case: the object as applied by `deployer`, with a status written by a controller.
@@ -48,20 +53,37 @@ pub fn texts(name: &str, what: &str) -> Option<Texts> {
     config.as_object_mut()?.remove("status");
     // Configurations do not have the fields that the server sets.
     let metadata = config.get_mut("metadata")?.as_object_mut()?;
-    for name in ["creationTimestamp", "resourceVersion", "uid", "generateName"] {
+    for name in [
+        "creationTimestamp",
+        "resourceVersion",
+        "uid",
+        "generateName",
+    ] {
         metadata.remove(name);
     }
     let applied = Value::from_json(&config.to_string()).unwrap();
-    let first =
-        manager.apply(ApplyRequest::new(&Value::Null, &applied).manager(MANAGER).at(noon(0))).unwrap();
+    let first = manager
+        .apply(
+            ApplyRequest::new(&Value::Null, &applied)
+                .manager(MANAGER)
+                .at(noon(0)),
+        )
+        .unwrap();
     let list = first.managed;
     let live = manager
-        .update(UpdateRequest::new(&first.object, &list.set_in(&whole)).manager("controller").at(noon(1)))
+        .update(
+            UpdateRequest::new(&first.object, &list.set_in(&whole))
+                .manager("controller")
+                .at(noon(1)),
+        )
         .unwrap();
     if what.starts_with("change") {
         config["metadata"]["labels"]["app"] = "changed".into();
     }
-    Some(Texts { live: live.object.to_json(), config: config.to_string() })
+    Some(Texts {
+        live: live.object.to_json(),
+        config: config.to_string(),
+    })
 }
 
 pub(super) fn prepare(name: &str, what: &str) -> Option<Prepared> {
@@ -71,14 +93,25 @@ pub(super) fn prepare(name: &str, what: &str) -> Option<Prepared> {
     let step = Rc::new(move || apply(&manager, &live, &config));
     let output = step.clone();
     let run = reused(move || step());
-    Some(Prepared { run, output: Box::new(move || without_times(&output())) })
+    Some(Prepared {
+        run,
+        output: Box::new(move || without_times(&output())),
+    })
 }
 
 /// Parses, applies and writes.
 pub(crate) fn apply(manager: &FieldManager, live: &str, config: &str) -> String {
     let live = Value::from_json(live).unwrap();
     let config = Value::from_json(config).unwrap();
-    manager.apply(ApplyRequest::new(&live, &config).manager(MANAGER).at(noon(2))).unwrap().object.to_json()
+    manager
+        .apply(
+            ApplyRequest::new(&live, &config)
+                .manager(MANAGER)
+                .at(noon(2)),
+        )
+        .unwrap()
+        .object
+        .to_json()
 }
 
 /// The object without times, because Go reads the clock.
@@ -105,5 +138,8 @@ impl SharedApply {
 
 /// The apply of a change to an object, to be run by several threads.
 pub fn shared_apply(name: &str) -> Option<SharedApply> {
-    Some(SharedApply { manager: field_manager(&object(name)?, false), texts: texts(name, "change")? })
+    Some(SharedApply {
+        manager: field_manager(&object(name)?, false),
+        texts: texts(name, "change")?,
+    })
 }

@@ -16,8 +16,9 @@ pub(super) fn prepare(name: &str, what: &str) -> Option<Prepared> {
     // The interner has the entries of another object, so that pointer comparison does not find them.
     let seen = Value::from_json(&object.to_json()).unwrap();
     let interner = RefCell::new(Interner::default());
-    let with =
-        move |object: &Value| ManagedFields::of_object_with(object, &mut interner.borrow_mut()).unwrap();
+    let with = move |object: &Value| {
+        ManagedFields::of_object_with(object, &mut interner.borrow_mut()).unwrap()
+    };
     with(&seen);
     let plain = ManagedFields::of_object(&object).unwrap();
     let run = match what {
@@ -30,6 +31,10 @@ pub(super) fn prepare(name: &str, what: &str) -> Option<Prepared> {
         }
         _ => return None,
     };
-    let output = move || serde_json::from_str(&plain.encode().unwrap_or(Value::Null).to_json()).unwrap();
-    Some(Prepared { run, output: Box::new(output) })
+    let output =
+        move || serde_json::from_str(&plain.encode().unwrap_or(Value::Null).to_json()).unwrap();
+    Some(Prepared {
+        run,
+        output: Box::new(output),
+    })
 }

@@ -23,7 +23,8 @@ pub(super) fn prepare(name: &str, what: &str) -> Option<Prepared> {
             (100_000 / text.len() as u64).max(1),
             move || Value::from_json(&text).unwrap(),
             move |value| {
-                fieldmanager_typed::TypedValue::new(value.clone(), ty.clone(), Duplicates::Allow).unwrap()
+                fieldmanager_typed::TypedValue::new(value.clone(), ty.clone(), Duplicates::Allow)
+                    .unwrap()
             },
         ),
         "write" => {
@@ -32,5 +33,8 @@ pub(super) fn prepare(name: &str, what: &str) -> Option<Prepared> {
         }
         _ => return None,
     };
-    Some(Prepared { run, output: Box::new(move || serde_json::from_str(&object.json).unwrap()) })
+    Some(Prepared {
+        run,
+        output: Box::new(move || serde_json::from_str(&object.json).unwrap()),
+    })
 }

@@ -1,11 +1,11 @@
 //! Requests to the handlers, and the parts of their work.
 
 use fieldmanager_builtin as builtin;
+use fieldmanager_cel::Rules;
 use fieldmanager_handlers::custom::{Decoder, Validator};
 use fieldmanager_handlers::{Request, Resource};
 use fieldmanager_managedfields::{ApplyRequest, FieldManager, RequestOptions, Time};
 use fieldmanager_openapi::Types;
-use fieldmanager_rules::Rules;
 use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_structural::{FieldPath, GroupVersionKind, Structural};
 use fieldmanager_value::Value;
@@ -42,7 +42,10 @@ pub(super) fn prepare(object: &str, part: &str) -> Option<Prepared> {
         "custom" => custom(part),
         _ => None,
     }?;
-    Some(Prepared { run, output: Box::new(|| serde_json::Value::Null) })
+    Some(Prepared {
+        run,
+        output: Box::new(|| serde_json::Value::Null),
+    })
 }
 
 /// The run of one side, from the live object to the answer.
@@ -54,12 +57,25 @@ fn whole(
     config: String,
 ) -> Option<Runner> {
     let alone = move |live: &str, config: &str| {
-        let (live, config) = (Value::from_json(live).unwrap(), Value::from_json(config).unwrap());
-        manager.apply(ApplyRequest::new(&live, &config).manager(MANAGER).at(now(1))).unwrap().object.to_json()
+        let (live, config) = (
+            Value::from_json(live).unwrap(),
+            Value::from_json(config).unwrap(),
+        );
+        manager
+            .apply(
+                ApplyRequest::new(&live, &config)
+                    .manager(MANAGER)
+                    .at(now(1)),
+            )
+            .unwrap()
+            .object
+            .to_json()
     };
     let handled = move |live: &str, config: &str| {
         let live = Value::from_json(live).unwrap();
-        let outcome = resource.patch(&request(1), Some(&live), config.as_bytes()).unwrap();
+        let outcome = resource
+            .patch(&request(1), Some(&live), config.as_bytes())
+            .unwrap();
         outcome.answer().to_json()
     };
     match part {
@@ -100,13 +116,22 @@ fn deployment(part: &str) -> Option<Runner> {
             let config = Value::from_json(&config(4)).unwrap();
             Some(reused(move || {
                 let read = builtin::defaulted(&kind, &facts.decode(&live).unwrap().object);
-                let applied = builtin::defaulted(&kind, &facts.from_unstructured(&live).unwrap().object);
+                let applied =
+                    builtin::defaulted(&kind, &facts.from_unstructured(&live).unwrap().object);
                 let checked = facts.from_unstructured(&config).unwrap();
-                (read, applied, checked, builtin::prepare_update(&kind, "", &live, &live))
+                (
+                    read,
+                    applied,
+                    checked,
+                    builtin::prepare_update(&kind, "", &live, &live),
+                )
             }))
         }
         "validation" => Some(reused(move || {
-            (builtin::validate_update(&kind, "", &live, &live), builtin::warnings(&kind, &live, Some(&live)))
+            (
+                builtin::validate_update(&kind, "", &live, &live),
+                builtin::warnings(&kind, &live, Some(&live)),
+            )
         })),
         _ => {
             let types = fieldmanager_openapi::builtin::types();
@@ -118,7 +143,9 @@ fn deployment(part: &str) -> Option<Runner> {
 
 /// The live object that an apply creates.
 fn created(resource: &Resource, config: &str) -> String {
-    let outcome = resource.patch(&request(0), None, config.as_bytes()).unwrap();
+    let outcome = resource
+        .patch(&request(0), None, config.as_bytes())
+        .unwrap();
     outcome.at_resource_version("7").object.to_json()
 }
 
@@ -170,7 +197,9 @@ fn custom(part: &str) -> Option<Runner> {
     match part {
         "defaults" => {
             let decoder = Decoder::new(&full, "v1").unwrap();
-            Some(reused(move || (decoder.read_stored(&live), decoder.decode(&live))))
+            Some(reused(move || {
+                (decoder.read_stored(&live), decoder.decode(&live))
+            }))
         }
         "validation" => {
             let validator = Validator::new(&definition(&schema(false)), "v1").unwrap();
@@ -179,12 +208,17 @@ fn custom(part: &str) -> Option<Runner> {
         "rules" => {
             let schema = Structural::from_value(&Value::from_yaml(&schema(true)).unwrap()).unwrap();
             let rules = Rules::compile(&schema);
-            let budget = fieldmanager_rules::BUDGET;
-            Some(reused(move || rules.validate(&FieldPath::empty(), &live, Some(&live), budget)))
+            let budget = fieldmanager_cel::BUDGET;
+            Some(reused(move || {
+                rules.validate(&FieldPath::empty(), &live, Some(&live), budget)
+            }))
         }
         _ => {
             let types = Types::from_custom_resource(&full).unwrap();
-            let manager = FieldManager::builder(full.kind("v1")).types(types).build().unwrap();
+            let manager = FieldManager::builder(full.kind("v1"))
+                .types(types)
+                .build()
+                .unwrap();
             whole(part, resource, manager, text, config(4))
         }
     }

@@ -10,5 +10,8 @@ const TEXT: &str = include_str!("../../../openapi/src/builtin/kubernetes.json");
 
 pub(super) fn prepare() -> Prepared {
     let load = || Types::load(&Value::from_json(TEXT).unwrap()).unwrap();
-    Prepared { run: reused(load), output: Box::new(move || load().kinds().count().into()) }
+    Prepared {
+        run: reused(load),
+        output: Box::new(move || load().kinds().count().into()),
+    }
 }

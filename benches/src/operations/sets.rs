@@ -46,15 +46,28 @@ fn paths(what: &str, set: Set) -> Prepared {
     let output = texts.clone();
     let run = match what {
         "paths" => reused(move || set.paths().collect::<Vec<Path>>()),
-        _ => reused(move || texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<Path>>()),
+        _ => reused(move || {
+            texts
+                .iter()
+                .map(|text| text.parse().unwrap())
+                .collect::<Vec<Path>>()
+        }),
     };
-    Prepared { run, output: Box::new(move || output.clone().into()) }
+    Prepared {
+        run,
+        output: Box::new(move || output.clone().into()),
+    }
 }
 
 /// The FieldsV1 of all fields of an object.
 pub fn fields_of(name: &str) -> Option<String> {
     let object = object(name)?;
-    Some(object.read(&object.ty(), Duplicates::Allow).field_set().to_json())
+    Some(
+        object
+            .read(&object.ty(), Duplicates::Allow)
+            .field_set()
+            .to_json(),
+    )
 }
 
 /// FieldsV1 with the keys of every object in reverse order.
@@ -95,7 +108,10 @@ fn text(what: &str, sorted: String, reversed: String) -> Option<Prepared> {
         }
         _ => return None,
     };
-    Some(Prepared { run, output: Box::new(move || output(&set)) })
+    Some(Prepared {
+        run,
+        output: Box::new(move || output(&set)),
+    })
 }
 
 fn algebra(what: &str, n: usize) -> Option<Prepared> {

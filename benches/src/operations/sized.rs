@@ -35,7 +35,12 @@ pub(super) fn list(what: &str, n: usize) -> Option<Prepared> {
         state.owners.insert(format!("manager-{manager}"), entry);
     }
     // One of the managers applies its fields again, so that all sets are marked as reconciled with the schema.
-    let state = state.apply(&Updater::builder().build(), &read(sizes::list_part(n, 0)), "manager-0", true);
+    let state = state.apply(
+        &Updater::builder().build(),
+        &read(sizes::list_part(n, 0)),
+        "manager-0",
+        true,
+    );
     operation("first", state, changes)
 }
 
@@ -43,11 +48,18 @@ pub(super) fn map(what: &str, n: usize) -> Option<Prepared> {
     let ty = ty();
     let read = |text: String| typed(&text, &ty, Duplicates::Refuse);
     let live = created(&ty, &read(sizes::map(n)));
-    operation(what, live, [0, 1].map(|round| read(sizes::map_change(n, round))))
+    operation(
+        what,
+        live,
+        [0, 1].map(|round| read(sizes::map_change(n, round))),
+    )
 }
 
 fn ty() -> Type {
-    Schema::from_yaml(sizes::SCHEMA).unwrap().type_named(sizes::TYPE).unwrap()
+    Schema::from_yaml(sizes::SCHEMA)
+        .unwrap()
+        .type_named(sizes::TYPE)
+        .unwrap()
 }
 
 /// The state after the creation of the object.
@@ -63,7 +75,9 @@ fn operation(what: &str, live: State, [first, second]: [TypedValue; 2]) -> Optio
     };
     let config = if what == "again" { second } else { first };
     let step: Box<dyn Fn() -> State> = match what {
-        "first" | "again" | "same" => Box::new(move || after.apply(&updater, &config, "applier", true)),
+        "first" | "again" | "same" => {
+            Box::new(move || after.apply(&updater, &config, "applier", true))
+        }
         "update" => {
             let new = after.live.merge(&config).unwrap();
             Box::new(move || after.update(&updater, &new, "updater", "v1"))
@@ -72,5 +86,8 @@ fn operation(what: &str, live: State, [first, second]: [TypedValue; 2]) -> Optio
     };
     let step = std::rc::Rc::new(step);
     let output = step.clone();
-    Some(Prepared { run: reused(move || step()), output: Box::new(move || output().output()) })
+    Some(Prepared {
+        run: reused(move || step()),
+        output: Box::new(move || output().output()),
+    })
 }

@@ -16,19 +16,46 @@ pub(super) struct State {
 impl State {
     /// The state without an object.
     pub(super) fn nothing(ty: &Type) -> Self {
-        State { live: TypedValue::null(ty.clone()), owners: Owners::new() }
+        State {
+            live: TypedValue::null(ty.clone()),
+            owners: Owners::new(),
+        }
     }
 
-    pub(super) fn apply(&self, updater: &Updater, config: &TypedValue, manager: &str, force: bool) -> Self {
-        let request = ApplyRequest::new(&self.live, config).version("v1").owners(&self.owners);
-        let applied = updater.apply(request.manager(manager).force_if(force)).unwrap();
-        State { live: applied.object.unwrap_or_else(|| self.live.clone()), owners: applied.owners }
+    pub(super) fn apply(
+        &self,
+        updater: &Updater,
+        config: &TypedValue,
+        manager: &str,
+        force: bool,
+    ) -> Self {
+        let request = ApplyRequest::new(&self.live, config)
+            .version("v1")
+            .owners(&self.owners);
+        let applied = updater
+            .apply(request.manager(manager).force_if(force))
+            .unwrap();
+        State {
+            live: applied.object.unwrap_or_else(|| self.live.clone()),
+            owners: applied.owners,
+        }
     }
 
-    pub(super) fn update(&self, updater: &Updater, new: &TypedValue, manager: &str, version: &str) -> Self {
-        let request = UpdateRequest::new(&self.live, new).version(version).owners(&self.owners);
+    pub(super) fn update(
+        &self,
+        updater: &Updater,
+        new: &TypedValue,
+        manager: &str,
+        version: &str,
+    ) -> Self {
+        let request = UpdateRequest::new(&self.live, new)
+            .version(version)
+            .owners(&self.owners);
         let updated = updater.update(request.manager(manager)).unwrap();
-        State { live: updated.object, owners: updated.owners }
+        State {
+            live: updated.object,
+            owners: updated.owners,
+        }
     }
 
     /// The state in the notation of the Go side.

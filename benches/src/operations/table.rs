@@ -14,8 +14,14 @@ use crate::measure::{Prepared, fresh, reused};
 use crate::objects::{Object, object};
 
 /// The operations.
-pub const OPERATIONS: [&str; 6] =
-    ["Create", "Apply", "ApplyTwice", "ApplyTwiceNoCompare", "Update", "UpdateVersion"];
+pub const OPERATIONS: [&str; 6] = [
+    "Create",
+    "Apply",
+    "ApplyTwice",
+    "ApplyTwiceNoCompare",
+    "Update",
+    "UpdateVersion",
+];
 
 /// Operations that the Go package's benchmark does not have: an apply that conflicts with that of another manager in
 /// many fields, and the comparison of these two objects.
@@ -53,7 +59,11 @@ pub(super) fn prepare(name: &str, operation: &str, reuse: bool) -> Option<Prepar
 
 /// Each operation of a run has its own object, as in Go.
 fn inputs(operation: &str, object: &Object, ty: &Type) -> Inputs {
-    let duplicates = if operation.starts_with("Apply") { Duplicates::Refuse } else { Duplicates::Allow };
+    let duplicates = if operation.starts_with("Apply") {
+        Duplicates::Refuse
+    } else {
+        Duplicates::Allow
+    };
     let first = object.read(ty, duplicates);
     let second = match operation {
         "Create" | "Apply" => first.clone(),
@@ -63,7 +73,9 @@ fn inputs(operation: &str, object: &Object, ty: &Type) -> Inputs {
 }
 
 fn run(operation: &str, ty: &Type, (first, second): &Inputs) -> State {
-    let updater = Updater::builder().return_input_on_noop(operation == "ApplyTwiceNoCompare").build();
+    let updater = Updater::builder()
+        .return_input_on_noop(operation == "ApplyTwiceNoCompare")
+        .build();
     let nothing = State::nothing(ty);
     match operation {
         "Create" => nothing.update(&updater, first, "controller", "v1"),
@@ -91,11 +103,18 @@ fn changed(operation: &str, object: &Object, ty: &Type) -> Prepared {
         let updater = Updater::builder().build();
         let state = State::nothing(ty).apply(&updater, &first, "controller", false);
         reused(move || {
-            let request = ApplyRequest::new(&state.live, &second).version("v1").owners(&state.owners);
-            updater.apply(request.manager("other-controller")).unwrap_err()
+            let request = ApplyRequest::new(&state.live, &second)
+                .version("v1")
+                .owners(&state.owners);
+            updater
+                .apply(request.manager("other-controller"))
+                .unwrap_err()
         })
     };
-    Prepared { run, output: Box::new(move || output.clone().into()) }
+    Prepared {
+        run,
+        output: Box::new(move || output.clone().into()),
+    }
 }
 
 /// The value with changed strings, except for common key fields.
@@ -104,9 +123,17 @@ fn change(value: &Value) -> Value {
         Value::String(text) => format!("{text}-changed").into(),
         Value::List(list) => list.iter().map(change).collect::<Vec<_>>().into(),
         Value::Map(map) => {
-            let kept = |name: &str| ["name", "key", "type", "mountPath", "ip", "uid"].contains(&name);
+            let kept =
+                |name: &str| ["name", "key", "type", "mountPath", "ip", "uid"].contains(&name);
             let entry = |(name, value): (&Str, &Value)| {
-                (name.clone(), if kept(name) { value.clone() } else { change(value) })
+                (
+                    name.clone(),
+                    if kept(name) {
+                        value.clone()
+                    } else {
+                        change(value)
+                    },
+                )
             };
             Value::Map(map.iter().map(entry).collect())
         }

@@ -74,37 +74,82 @@ fn run(out: &mut impl Write) -> Result<(), Box<dyn std::error::Error>> {
     let crd = Value::from_json(&App::crd_with_unions()?.to_string())?;
     writeln!(out, "{}", crd.to_yaml().trim_end())?;
     let kind = GroupVersionKind::new("example.com", "v1", "App");
-    let manager = FieldManager::builder(kind).types(Types::load(&crd)?).build()?;
+    let manager = FieldManager::builder(kind)
+        .types(Types::load(&crd)?)
+        .build()?;
     let noon: Time = "2026-01-31T12:00:00Z".parse()?;
 
-    let repository = Git { url: "https://example.org/web".into(), branch: Some("main".into()) };
-    let expose = Expose { r#type: None, port: Some(8080), host_name: None };
-    let config = app(AppSpec { source: Some(Source::Git(repository)), expose: Some(expose) });
-    let live =
-        manager.apply_to(ApplyRequest::for_objects(None, &config).manager("developer").at(noon))?.object;
+    let repository = Git {
+        url: "https://example.org/web".into(),
+        branch: Some("main".into()),
+    };
+    let expose = Expose {
+        r#type: None,
+        port: Some(8080),
+        host_name: None,
+    };
+    let config = app(AppSpec {
+        source: Some(Source::Git(repository)),
+        expose: Some(expose),
+    });
+    let live = manager
+        .apply_to(
+            ApplyRequest::for_objects(None, &config)
+                .manager("developer")
+                .at(noon),
+        )?
+        .object;
     writeln!(out, "---\n# developer applies a repository and a port")?;
     show(out, &live)?;
 
     // The pipeline has built an image.
-    let image = Image { name: "example.org/web:1".into() };
-    let built = app(AppSpec { source: Some(Source::Image(image)), expose: None });
+    let image = Image {
+        name: "example.org/web:1".into(),
+    };
+    let built = app(AppSpec {
+        source: Some(Source::Image(image)),
+        expose: None,
+    });
     writeln!(out, "---\n# pipeline applies an image")?;
-    match manager.apply_to(ApplyRequest::for_objects(Some(&live), &built).manager("pipeline").at(noon)) {
+    match manager.apply_to(
+        ApplyRequest::for_objects(Some(&live), &built)
+            .manager("pipeline")
+            .at(noon),
+    ) {
         Err(ObjectError::Operation(refused)) => writeln!(out, "error: {refused}")?,
         other => return Err(format!("expected a conflict, got {other:?}").into()),
     }
     let forced = manager
-        .apply_to(ApplyRequest::for_objects(Some(&live), &built).manager("pipeline").force().at(noon))?
+        .apply_to(
+            ApplyRequest::for_objects(Some(&live), &built)
+                .manager("pipeline")
+                .force()
+                .at(noon),
+        )?
         .object;
-    writeln!(out, "---\n# pipeline applies it by force, which clears the repository")?;
+    writeln!(
+        out,
+        "---\n# pipeline applies it by force, which clears the repository"
+    )?;
     show(out, &forced)?;
 
     // Sets a member of the other union. The configuration does not contain the discriminator, which changes
     // nevertheless.
-    let expose = Expose { r#type: None, port: None, host_name: Some("web.example.org".into()) };
-    let named = app(AppSpec { source: None, expose: Some(expose) });
+    let expose = Expose {
+        r#type: None,
+        port: None,
+        host_name: Some("web.example.org".into()),
+    };
+    let named = app(AppSpec {
+        source: None,
+        expose: Some(expose),
+    });
     writeln!(out, "---\n# network applies a host name")?;
-    match manager.apply_to(ApplyRequest::for_objects(Some(&forced), &named).manager("network").at(noon)) {
+    match manager.apply_to(
+        ApplyRequest::for_objects(Some(&forced), &named)
+            .manager("network")
+            .at(noon),
+    ) {
         Err(ObjectError::Operation(refused)) => writeln!(out, "error: {refused}")?,
         other => return Err(format!("expected a conflict, got {other:?}").into()),
     }
@@ -117,7 +162,12 @@ fn show(out: &mut impl Write, app: &App) -> Result<(), Box<dyn std::error::Error
     writeln!(out, "{}", spec.to_yaml().trim_end())?;
     for entry in app.metadata.managed_fields.iter().flatten() {
         let name = entry.manager.as_deref().unwrap_or_default();
-        let fields = entry.fields_v1.as_ref().map(serde_json::to_string).transpose()?.unwrap_or_default();
+        let fields = entry
+            .fields_v1
+            .as_ref()
+            .map(serde_json::to_string)
+            .transpose()?
+            .unwrap_or_default();
         writeln!(out, "# {name} owns {fields}")?;
     }
     Ok(())

@@ -29,7 +29,10 @@ pub(super) fn plain_end(bytes: &[u8]) -> Option<usize> {
         }
         at += 8;
     }
-    rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)).map(|n| at + n)
+
+    rest.iter()
+        .position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))
+        .map(|n| at + n)
 }
 
 #[cfg(test)]

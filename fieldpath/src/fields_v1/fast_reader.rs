@@ -7,7 +7,7 @@
 use fieldmanager_value::Str;
 
 use super::bytes::plain_end;
-use super::level_cache::{Level, LevelCache};
+use super::level_cache::{CachedLevel, LevelCache};
 use super::path_element;
 use crate::set_builder::SetBuilder;
 use crate::{MAX_PATH_LENGTH, PathElement, Set};
@@ -18,30 +18,32 @@ pub(super) fn read(document: &[u8]) -> Option<Set> {
     if document == "{}" {
         return Some(Set::new());
     }
-    let mut reader = Reader {
+    let mut reader = FastReader {
         // Keys of 24 bytes or more are rare.
         builder: SetBuilder::with_capacity((document.len() / 24).clamp(4, 31)),
         cache: LevelCache::new(document),
     };
     let (level, rest) = reader.level(document, 0)?;
+
     rest.is_empty().then_some(level.set)
 }
 
 /// Reads levels. Its functions take the part of the document that is not read yet, and return the part after what they
 /// have read.
-struct Reader<'t> {
+struct FastReader<'t> {
     builder: SetBuilder,
     cache: LevelCache<'t>,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> FastReader<'t> {
     /// Reads one non-empty level, including its braces. `depth` is the number of path elements above it.
-    fn level(&mut self, document: &'t str, depth: usize) -> Option<(Level, &'t str)> {
+    fn level(&mut self, document: &'t str, depth: usize) -> Option<(CachedLevel, &'t str)> {
         let mut rest = document.strip_prefix('{')?;
         // The paths of this level are longer by one element.
         (depth < MAX_PATH_LENGTH).then_some(())?;
         let start = self.builder.start();
         let (mut itself, mut height) = (false, 1);
+
         // The prefix of the previous name, or `None` once the order is not known to be ascending.
         let mut last = Some(0);
         loop {
@@ -49,7 +51,8 @@ impl<'t> Reader<'t> {
                 let (name, after) = field.split_at_checked(plain_end(field.as_bytes())?)?;
                 let prefix = prefix(field.as_bytes(), name.len());
                 last = last.filter(|last| *last < prefix).and(Some(prefix));
-                self.builder.push_leaf(|| PathElement::Field(Str::from(name)));
+                self.builder
+                    .push_leaf(|| PathElement::Field(Str::from(name)));
                 rest = after;
             } else if let Some(after) = rest.strip_prefix("\".\":{}") {
                 itself = true;
@@ -63,6 +66,8 @@ impl<'t> Reader<'t> {
                 rest = self.item(rest)?;
                 last = None;
             }
+
+            // A leaf is pushed first and gets its level afterwards.
             rest = match rest.strip_prefix("\":{}") {
                 Some(after) => after,
                 None => {
@@ -76,14 +81,27 @@ impl<'t> Reader<'t> {
                     after
                 }
             };
+
             let (after, more) = next_key(rest)?;
             rest = after;
             if !more {
                 break;
             }
         }
-        let set = if last.is_some() { self.builder.close_sorted(start) } else { self.builder.close(start) };
-        Some((Level { set, itself, height }, rest))
+
+        let set = if last.is_some() {
+            self.builder.close_sorted(start)
+        } else {
+            self.builder.close(start)
+        };
+        Some((
+            CachedLevel {
+                set,
+                itself,
+                height,
+            },
+            rest,
+        ))
     }
 
     /// Reads the key of a list item up to its closing quote.
@@ -95,15 +113,20 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads one level, or takes it from the cache.
-    fn below(&mut self, document: &'t str, depth: usize) -> Option<(Level, &'t str)> {
-        let Some(bucket) = self.cache.bucket(document) else { return self.level(document, depth) };
+    fn below(&mut self, document: &'t str, depth: usize) -> Option<(CachedLevel, &'t str)> {
+        let Some(bucket) = self.cache.bucket(document) else {
+            return self.level(document, depth);
+        };
         if let Some((level, rest)) = self.cache.find(bucket, document) {
             let fits = depth + usize::from(level.height) <= MAX_PATH_LENGTH;
             return fits.then(|| (level.clone(), rest));
         }
+
+        // The cache knows the text of the level, so a repeated level is not read again.
         let (level, rest) = self.level(document, depth)?;
         let text = document.get(..document.len() - rest.len())?;
         self.cache.insert(bucket, text, rest, &level);
+
         Some((level, rest))
     }
 }
@@ -122,8 +145,9 @@ fn next_key(rest: &str) -> Option<(&str, bool)> {
 #[inline(always)]
 fn prefix(rest: &[u8], length: usize) -> u64 {
     let bits = u32::try_from(8 * length).unwrap_or(u32::MAX);
-    rest.first_chunk()
-        .map_or(0, |eight| u64::from_be_bytes(*eight) & !u64::MAX.checked_shr(bits).unwrap_or(0))
+    rest.first_chunk().map_or(0, |eight| {
+        u64::from_be_bytes(*eight) & !u64::MAX.checked_shr(bits).unwrap_or(0)
+    })
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ const ITSELF: &[u8] = br#"{".":{},"#;
 
 /// A level that has been read.
 #[derive(Clone)]
-pub(super) struct Level {
+pub(super) struct CachedLevel {
     pub(super) set: Set,
     /// Whether the node itself is in the set.
     pub(super) itself: bool,
@@ -25,8 +25,8 @@ pub(super) struct Level {
     pub(super) height: u16,
 }
 
-struct Slot<'t> {
-    level: Level,
+struct CacheSlot<'t> {
+    level: CachedLevel,
     /// The level as it is written, from brace to brace.
     text: &'t str,
 }
@@ -35,7 +35,7 @@ pub(super) struct LevelCache<'t> {
     /// The hash has random keys, so input cannot fill one bucket on purpose.
     hasher: Option<RandomState>,
     /// Buckets of [`WAYS`] slots.
-    slots: Vec<Option<Slot<'t>>>,
+    slots: Vec<Option<CacheSlot<'t>>>,
     insertions: usize,
 }
 
@@ -44,9 +44,17 @@ impl<'t> LevelCache<'t> {
         let mut slots = Vec::new();
         let hasher = (document.len() >= MIN_DOCUMENT).then(RandomState::new);
         if hasher.is_some() {
-            slots.resize_with(WAYS * (document.len() / 256).next_power_of_two().min(64), || None);
+            slots.resize_with(
+                WAYS * (document.len() / 256).next_power_of_two().min(64),
+                || None,
+            );
         }
-        LevelCache { hasher, slots, insertions: 0 }
+
+        LevelCache {
+            hasher,
+            slots,
+            insertions: 0,
+        }
     }
 
     /// The bucket of the level at the start of `rest`, or `None` if the cache does not apply.
@@ -64,18 +72,21 @@ impl<'t> LevelCache<'t> {
     /// Returns the level at the start of `rest` and the part after it, if an equal level is cached.
     ///
     /// A cached level is complete, so an equal string is also a complete level.
-    pub(super) fn find<'d>(&self, bucket: usize, rest: &'d str) -> Option<(&Level, &'d str)> {
+    pub(super) fn find<'d>(&self, bucket: usize, rest: &'d str) -> Option<(&CachedLevel, &'d str)> {
         let mut slots = self.slots.get(bucket..bucket + WAYS)?.iter().flatten();
         slots.find_map(|slot| Some((&slot.level, rest.strip_prefix(slot.text)?)))
     }
 
     /// Adds a level, unless the rest of the document, which follows it, is too short to repeat it.
-    pub(super) fn insert(&mut self, bucket: usize, text: &'t str, rest: &str, level: &Level) {
+    pub(super) fn insert(&mut self, bucket: usize, text: &'t str, rest: &str, level: &CachedLevel) {
         if rest.len() < text.len() {
             return;
         }
         if let Some(slot) = self.slots.get_mut(bucket + self.insertions % WAYS) {
-            *slot = Some(Slot { level: level.clone(), text });
+            *slot = Some(CacheSlot {
+                level: level.clone(),
+                text,
+            });
         }
         self.insertions += 1;
     }

@@ -12,7 +12,7 @@ use super::bytes::plain_end;
 use crate::{Error, PathElement};
 
 /// A parsed key.
-pub(super) enum Key {
+pub(super) enum ParsedKey {
     /// `.`: the node itself is in the set.
     Itself,
     Element(PathElement),
@@ -21,18 +21,25 @@ pub(super) enum Key {
 }
 
 /// Parses a key.
-pub(super) fn read(key: &str) -> Result<Key, Error> {
-    let fault = |message: String| Error::Element { key: key.into(), message };
+pub(super) fn read(key: &str) -> Result<ParsedKey, Error> {
+    let fault = |message: String| Error::Element {
+        key: key.into(),
+        message,
+    };
     if key == "." {
-        return Ok(Key::Itself);
+        return Ok(ParsedKey::Itself);
     }
+    // Every other key starts with its kind. An unknown kind is ignored, so that later versions of the format can be
+    // read.
     let (Some(kind), Some(b':')) = (key.as_bytes().first(), key.as_bytes().get(1)) else {
         return Err(fault("expected a prefix like `f:`".into()));
     };
+
+    // The usual keys are read without a JSON parser, which reads the others.
     let content = key.get(2..).unwrap_or_default();
     let json = || Value::from_json(content).map_err(|error| fault(error.to_string()));
     let mut usual = Usual::<false> { rest: content };
-    Ok(Key::Element(match kind {
+    Ok(ParsedKey::Element(match kind {
         b'f' => PathElement::field(content),
         b'v' => match usual.scalar().filter(|_| usual.rest.is_empty()) {
             Some(value) => PathElement::Value(value),
@@ -44,7 +51,10 @@ pub(super) fn read(key: &str) -> Result<Key, Error> {
                 Value::Map(fields) => PathElement::Key(fields),
                 Value::Null => PathElement::Key(Map::new()),
                 other => {
-                    return Err(fault(format!("expected an object of key fields, got {}", other.kind())));
+                    return Err(fault(format!(
+                        "expected an object of key fields, got {}",
+                        other.kind()
+                    )));
                 }
             },
         },
@@ -52,7 +62,7 @@ pub(super) fn read(key: &str) -> Result<Key, Error> {
             let index = content.parse();
             PathElement::Index(index.map_err(|_| fault("expected an integer".into()))?)
         }
-        _ => return Ok(Key::Unknown),
+        _ => return Ok(ParsedKey::Unknown),
     }))
 }
 
@@ -88,7 +98,9 @@ impl<'t, const QUOTED: bool> Usual<'t, QUOTED> {
     fn string(&mut self) -> Option<&'t str> {
         let quote = if QUOTED { "\\\"" } else { "\"" };
         self.expect(quote)?;
-        let (string, rest) = self.rest.split_at_checked(plain_end(self.rest.as_bytes())?)?;
+        let (string, rest) = self
+            .rest
+            .split_at_checked(plain_end(self.rest.as_bytes())?)?;
         self.rest = rest;
         self.expect(quote)?;
         Some(string)
@@ -101,13 +113,22 @@ impl<'t, const QUOTED: bool> Usual<'t, QUOTED> {
             [b't', ..] => self.expect("true").map(|()| Value::Bool(true)),
             [b'f', ..] => self.expect("false").map(|()| Value::Bool(false)),
             rest @ [b'1'..=b'9', ..] => {
-                let n = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
+                let n = rest
+                    .iter()
+                    .position(|byte| !byte.is_ascii_digit())
+                    .unwrap_or(rest.len());
+                // Longer numbers may not fit, and fractions are no integers.
                 let digits = rest.get(..n).filter(|digits| digits.len() <= 15)?;
                 if matches!(rest.get(n), Some(b'.' | b'e' | b'E')) {
                     return None;
                 }
+
                 self.rest = self.rest.get(n..)?;
-                Some(Value::Int(digits.iter().fold(0, |all, digit| all * 10 + i64::from(digit - b'0'))))
+                Some(Value::Int(
+                    digits
+                        .iter()
+                        .fold(0, |all, digit| all * 10 + i64::from(digit - b'0')),
+                ))
             }
             _ => None,
         }
@@ -126,7 +147,9 @@ impl<'t, const QUOTED: bool> Usual<'t, QUOTED> {
             fields.push(self.field()?);
         }
         self.expect("}")?;
+        // Duplicate names make the map smaller; the JSON parser decides about them.
         let n = fields.len();
+
         Some(Map::from_iter(fields)).filter(|fields| fields.len() == n)
     }
 

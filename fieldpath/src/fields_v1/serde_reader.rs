@@ -7,7 +7,7 @@ use fieldmanager_value::internal::level;
 use fieldmanager_value::{MAX_DEPTH, TextPosition, Value};
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, Visitor};
 
-use super::path_element::{self, Key};
+use super::path_element::{self, ParsedKey};
 use crate::set_builder::SetBuilder;
 use crate::{Error, Set};
 
@@ -16,15 +16,22 @@ pub(super) fn from_json(text: &[u8]) -> Result<Set, Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     // The seed enforces the depth limit with its own error.
     deserializer.disable_recursion_limit();
-    let seed = Level { depth: 0, failure: &failure };
+    let seed = LevelSeed {
+        depth: 0,
+        failure: &failure,
+    };
     let read = seed.deserialize(&mut deserializer);
+
     match read.and_then(|level| deserializer.end().map(|()| level.set)) {
         Ok(set) => Ok(set),
         Err(error) => Err(failure.take().unwrap_or_else(|| {
             let message = error.to_string();
             let suffix = format!(" at line {} column {}", error.line(), error.column());
             Error::FieldsV1 {
-                position: TextPosition { line: error.line(), column: error.column() },
+                position: TextPosition {
+                    line: error.line(),
+                    column: error.column(),
+                },
                 message: message.strip_suffix(&suffix).unwrap_or(&message).into(),
             }
         })),
@@ -33,28 +40,34 @@ pub(super) fn from_json(text: &[u8]) -> Result<Set, Error> {
 
 pub(super) fn from_value(value: &Value) -> Result<Set, Error> {
     let failure = RefCell::new(None);
-    let seed = Level { depth: 0, failure: &failure };
+    let seed = LevelSeed {
+        depth: 0,
+        failure: &failure,
+    };
+
     match seed.deserialize(value.clone()) {
         Ok(level) => Ok(level.set),
-        Err(error) => Err(failure.take().unwrap_or_else(|| Error::Fields { message: error.to_string() })),
+        Err(error) => Err(failure.take().unwrap_or_else(|| Error::Fields {
+            message: error.to_string(),
+        })),
     }
 }
 
 /// Reads one level. `failure` carries an [`Error`] out of the visitor, which can return only errors of the format.
-struct Level<'f> {
+struct LevelSeed<'f> {
     depth: usize,
     failure: &'f RefCell<Option<Error>>,
 }
 
 /// A level that has been read.
 #[derive(Default)]
-struct Read {
+struct ReadLevel {
     set: Set,
     /// Whether the node itself is in the set.
     itself: bool,
 }
 
-impl Level<'_> {
+impl LevelSeed<'_> {
     fn fail<E: de::Error>(&self, error: Error) -> E {
         let message = E::custom(&error);
         self.failure.replace(Some(error));
@@ -62,26 +75,26 @@ impl Level<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Level<'_> {
-    type Value = Read;
+impl<'de> DeserializeSeed<'de> for LevelSeed<'_> {
+    type Value = ReadLevel;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Read, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<ReadLevel, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Level<'_> {
-    type Value = Read;
+impl<'de> Visitor<'de> for LevelSeed<'_> {
+    type Value = ReadLevel;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object of path elements, or null")
     }
 
-    fn visit_unit<E>(self) -> Result<Read, E> {
-        Ok(Read::default())
+    fn visit_unit<E>(self) -> Result<ReadLevel, E> {
+        Ok(ReadLevel::default())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<Read, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<ReadLevel, A::Error> {
         if self.depth >= MAX_DEPTH {
             return Err(self.fail(Error::TooDeep));
         }
@@ -89,51 +102,57 @@ impl<'de> Visitor<'de> for Level<'_> {
     }
 }
 
-impl Level<'_> {
-    fn entries<'de, A: MapAccess<'de>>(self, mut entries: A) -> Result<Read, A::Error> {
+impl LevelSeed<'_> {
+    fn entries<'de, A: MapAccess<'de>>(self, mut entries: A) -> Result<ReadLevel, A::Error> {
         let mut itself = false;
         let mut builder = SetBuilder::default();
         while let Some(key) = entries.next_key_seed(KeySeed(&self))? {
             match key {
-                Key::Itself => {
+                ParsedKey::Itself => {
                     entries.next_value::<de::IgnoredAny>()?;
                     itself = true;
                 }
-                Key::Unknown => {
+                ParsedKey::Unknown => {
                     entries.next_value::<de::IgnoredAny>()?;
                 }
-                Key::Element(element) => {
-                    let below =
-                        entries.next_value_seed(Level { depth: self.depth + 1, failure: self.failure })?;
+                ParsedKey::Element(element) => {
+                    let below = entries.next_value_seed(LevelSeed {
+                        depth: self.depth + 1,
+                        failure: self.failure,
+                    })?;
                     // A node without children is in the set.
                     let member = below.itself || below.set.is_empty();
                     builder.push(element, member, below.set);
                 }
             }
         }
-        Ok(Read { set: builder.build(), itself })
+
+        Ok(ReadLevel {
+            set: builder.build(),
+            itself,
+        })
     }
 }
 
 /// Reads a key, without a copy if the format can lend it.
-struct KeySeed<'a, 'f>(&'a Level<'f>);
+struct KeySeed<'a, 'f>(&'a LevelSeed<'f>);
 
 impl<'de> DeserializeSeed<'de> for KeySeed<'_, '_> {
-    type Value = Key;
+    type Value = ParsedKey;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Key, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<ParsedKey, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
 
 impl Visitor<'_> for KeySeed<'_, '_> {
-    type Value = Key;
+    type Value = ParsedKey;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a path element")
     }
 
-    fn visit_str<E: de::Error>(self, key: &str) -> Result<Key, E> {
+    fn visit_str<E: de::Error>(self, key: &str) -> Result<ParsedKey, E> {
         path_element::read(key).map_err(|error| self.0.fail(error))
     }
 }

@@ -38,16 +38,27 @@ const KEYS: [&str; 16] = [
 /// Levels built from previous ones, so that many are equal.
 fn level(below: Vec<String>) -> BoxedStrategy<String> {
     let keys = prop_oneof![30 => select(&KEYS[..13]), 1 => select(&KEYS[..])];
-    (prop::collection::vec((keys, any::<Index>()), 1..6), any::<bool>(), any::<bool>())
+    (
+        prop::collection::vec((keys, any::<Index>()), 1..6),
+        any::<bool>(),
+        any::<bool>(),
+    )
         .prop_map(move |(mut children, itself, sorted)| {
             if sorted {
                 children.sort_by_key(|(key, _)| *key);
                 children.dedup_by_key(|(key, _)| *key);
             }
             let own = itself.then(|| r#"".":{}"#.to_owned());
-            let children =
-                children.iter().map(|(key, at)| format!(r#""{key}":{}"#, below[at.index(below.len())]));
-            format!("{{{}}}", own.into_iter().chain(children).collect::<Vec<_>>().join(","))
+            let children = children
+                .iter()
+                .map(|(key, at)| format!(r#""{key}":{}"#, below[at.index(below.len())]));
+            format!(
+                "{{{}}}",
+                own.into_iter()
+                    .chain(children)
+                    .collect::<Vec<_>>()
+                    .join(",")
+            )
         })
         .boxed()
 }
@@ -60,10 +71,16 @@ fn text() -> impl Strategy<Value = String> {
         prop::collection::vec(level(levels), 1..4)
             .prop_map(move |new| known.iter().cloned().chain(new).collect::<Vec<_>>())
     };
-    let levels = leaves.prop_flat_map(more).prop_flat_map(more).prop_flat_map(more);
+    let levels = leaves
+        .prop_flat_map(more)
+        .prop_flat_map(more)
+        .prop_flat_map(more);
     (levels, prop::collection::vec(any::<Index>(), 2..60)).prop_map(|(levels, order)| {
         let children = order.iter().enumerate().map(|(number, at)| {
-            format!(r#","k:{{\"name\":\"{number:02}\"}}":{}"#, levels[at.index(levels.len())])
+            format!(
+                r#","k:{{\"name\":\"{number:02}\"}}":{}"#,
+                levels[at.index(levels.len())]
+            )
         });
         format!("{{{}{}}}", filler(), children.collect::<String>())
     })
@@ -72,13 +89,33 @@ fn text() -> impl Strategy<Value = String> {
 /// A document with one mutation, so that a level almost equals a previous one.
 fn changed() -> impl Strategy<Value = String> {
     let new = select(
-        &["", " ", "{", "}", ":", ",", "\"", "\\", "f", "a", "é", "{}", "\"f:z\":{},", "x", ".", "0"][..],
+        &[
+            "",
+            " ",
+            "{",
+            "}",
+            ":",
+            ",",
+            "\"",
+            "\\",
+            "f",
+            "a",
+            "é",
+            "{}",
+            "\"f:z\":{},",
+            "x",
+            ".",
+            "0",
+        ][..],
     );
     (text(), any::<Index>(), 0..3_usize, new).prop_map(|(text, at, less, new)| {
         let (tail, start) = (text.len() - 1200, 1200);
         let at = start + at.index(tail);
-        let bytes =
-            [&text.as_bytes()[..at], new.as_bytes(), text.as_bytes().get(at + less..).unwrap_or_default()];
+        let bytes = [
+            &text.as_bytes()[..at],
+            new.as_bytes(),
+            text.as_bytes().get(at + less..).unwrap_or_default(),
+        ];
         String::from_utf8_lossy(&bytes.concat()).into_owned()
     })
 }
@@ -97,7 +134,11 @@ fn write_naively(set: &Set, itself: bool, out: &mut String) {
         path_element::write(element, &mut key);
         write_string(out, &key, Escape::Json);
         out.push(':');
-        write_naively(node.children(), node.is_member() && !node.children().is_empty(), out);
+        write_naively(
+            node.children(),
+            node.is_member() && !node.children().is_empty(),
+            out,
+        );
     }
     out.push('}');
 }
@@ -158,11 +199,21 @@ proptest! {
 #[test]
 fn equal_levels_share_one_allocation() {
     let item = r#"{".":{},"f:name":{},"f:value":{"f:from":{},"f:to":{}}}"#;
-    let children: String = (0..60).map(|n| format!(r#","k:{{\"name\":\"{n:02}\"}}":{item}"#)).collect();
+    let children: String = (0..60)
+        .map(|n| format!(r#","k:{{\"name\":\"{n:02}\"}}":{item}"#))
+        .collect();
     let text = format!("{{{}{children}}}", filler());
     let set = Set::from_json(text.as_bytes()).unwrap();
-    let items = |set: &Set| set.nodes().skip(1).map(|(_, node)| node.children().clone()).collect::<Vec<_>>();
-    for set in [&set, &Set::from_value(&Value::from_json(&text).unwrap()).unwrap()] {
+    let items = |set: &Set| {
+        set.nodes()
+            .skip(1)
+            .map(|(_, node)| node.children().clone())
+            .collect::<Vec<_>>()
+    };
+    for set in [
+        &set,
+        &Set::from_value(&Value::from_json(&text).unwrap()).unwrap(),
+    ] {
         assert!(items(set).windows(2).all(|two| two[0].ptr_eq(&two[1])));
     }
     assert_eq!(set.to_json(), text);
@@ -171,18 +222,29 @@ fn equal_levels_share_one_allocation() {
 /// A cached level must not bypass the depth limit.
 #[test]
 fn cached_levels_count_towards_the_depth_limit() {
-    let chain = |levels: usize, inner: &str| r#"{"f:a":"#.repeat(levels) + inner + &"}".repeat(levels);
+    let chain =
+        |levels: usize, inner: &str| r#"{"f:a":"#.repeat(levels) + inner + &"}".repeat(levels);
     for height in [1, 2, 100, MAX_DEPTH - 3] {
         let known = chain(height, "{}");
         for levels in 0..=MAX_DEPTH + 1 {
             for inner in [known.as_str(), "{}", r#"{".":{}}"#, r#"{".":{},"f:a":{}}"#] {
-                let text = format!(r#"{{{},"f:a":{known},"f:b":{}}}"#, filler(), chain(levels, inner));
-                let (read, expected) =
-                    (Set::from_json(text.as_bytes()), serde_reader::from_json(text.as_bytes()));
+                let text = format!(
+                    r#"{{{},"f:a":{known},"f:b":{}}}"#,
+                    filler(),
+                    chain(levels, inner)
+                );
+                let (read, expected) = (
+                    Set::from_json(text.as_bytes()),
+                    serde_reader::from_json(text.as_bytes()),
+                );
                 assert_eq!(read, expected, "{height} {levels}");
                 let deepest = 2 + levels + if inner == known { height } else { 0 };
                 if inner == known {
-                    assert_eq!(expected == Err(Error::TooDeep), deepest > MAX_DEPTH, "{height} {levels}");
+                    assert_eq!(
+                        expected == Err(Error::TooDeep),
+                        deepest > MAX_DEPTH,
+                        "{height} {levels}"
+                    );
                 }
             }
         }
@@ -214,7 +276,11 @@ fn unusual_values_match_the_serde_reader() {
         r#"{"i:2":{},"i:10":{},"i:-1":{}}"#,
     ] {
         let value = Value::from_json(text).unwrap();
-        assert_eq!(Set::from_value(&value), serde_reader::from_value(&value), "{text}");
+        assert_eq!(
+            Set::from_value(&value),
+            serde_reader::from_value(&value),
+            "{text}"
+        );
     }
     let deep = |levels: usize| {
         (0..levels).fold(Value::Map(fieldmanager_value::Map::new()), |below, _| {
@@ -222,9 +288,17 @@ fn unusual_values_match_the_serde_reader() {
         })
     };
     for levels in MAX_DEPTH - 3..MAX_DEPTH + 3 {
-        assert_eq!(Set::from_value(&deep(levels)), serde_reader::from_value(&deep(levels)), "{levels}");
+        assert_eq!(
+            Set::from_value(&deep(levels)),
+            serde_reader::from_value(&deep(levels)),
+            "{levels}"
+        );
         let dot = Value::Map(fieldmanager_value::Map::single(".", deep(levels)));
-        assert_eq!(Set::from_value(&dot), serde_reader::from_value(&dot), "{levels}");
+        assert_eq!(
+            Set::from_value(&dot),
+            serde_reader::from_value(&dot),
+            "{levels}"
+        );
     }
 }
 
@@ -251,15 +325,30 @@ fn documents_are_normalized_like_the_go_package() {
             r#"{"f:z":{},"k:{\"a\":1}":{},"v:1":{},"i:-1":{},"i:2":{},"i:7":{}}"#,
         ),
         (r#"{"k:null":{},"k:{}":{}}"#, r#"{"k:{}":{}}"#),
-        (r#"{"k:{\"b\":1, \"a\":\"x\"}":{}}"#, r#"{"k:{\"a\":\"x\",\"b\":1}":{}}"#),
-        (r#"{"v: 1.0 ":{},"v:1e-7":{},"v:1e21":{}}"#, r#"{"v:1e-7":{},"v:1":{},"v:1e+21":{}}"#),
-        (r#"{"v:9007199254740993":{}}"#, r#"{"v:9007199254740993":{}}"#),
+        (
+            r#"{"k:{\"b\":1, \"a\":\"x\"}":{}}"#,
+            r#"{"k:{\"a\":\"x\",\"b\":1}":{}}"#,
+        ),
+        (
+            r#"{"v: 1.0 ":{},"v:1e-7":{},"v:1e21":{}}"#,
+            r#"{"v:1e-7":{},"v:1":{},"v:1e+21":{}}"#,
+        ),
+        (
+            r#"{"v:9007199254740993":{}}"#,
+            r#"{"v:9007199254740993":{}}"#,
+        ),
         (
             r#"{"v:null":{},"v:{}":{},"v:[]":{},"v:true":{},"v:false":{},"v:\"a\"":{},"v:2":{}}"#,
             r#"{"v:2":{},"v:\"a\"":{},"v:false":{},"v:true":{},"v:[]":{},"v:{}":{},"v:null":{}}"#,
         ),
-        (r#"{"f:a":{},"f:a":{"f:b":{}}}"#, r#"{"f:a":{".":{},"f:b":{}}}"#),
-        (r#"{"f:a":{"f:b":{}},"f:a":{"f:c":{}}}"#, r#"{"f:a":{"f:b":{},"f:c":{}}}"#),
+        (
+            r#"{"f:a":{},"f:a":{"f:b":{}}}"#,
+            r#"{"f:a":{".":{},"f:b":{}}}"#,
+        ),
+        (
+            r#"{"f:a":{"f:b":{}},"f:a":{"f:c":{}}}"#,
+            r#"{"f:a":{"f:b":{},"f:c":{}}}"#,
+        ),
         (
             r#"{"f:<&>":{},"k:{\"<\":\"<\"}":{},"v:\"<>&\u2028é\"":{}}"#,
             r#"{"f:<&>":{},"k:{\"<\":\"\\u003c\"}":{},"v:\"\\u003c\\u003e\\u0026\\u2028é\"":{}}"#,
@@ -278,19 +367,34 @@ fn documents_are_normalized_like_the_go_package() {
 #[test]
 fn errors_report_the_key() {
     for (text, message) in [
-        ("", "not valid FieldsV1 at line 1 column 0: EOF while parsing a value"),
+        (
+            "",
+            "not valid FieldsV1 at line 1 column 0: EOF while parsing a value",
+        ),
         (
             "[]",
             "not valid FieldsV1 at line 1 column 2: invalid type: sequence, expected an object of path elements, or null",
         ),
-        ("{} x", "not valid FieldsV1 at line 1 column 4: trailing characters"),
+        (
+            "{} x",
+            "not valid FieldsV1 at line 1 column 4: trailing characters",
+        ),
         (
             r#"{"f:a":1}"#,
             "not valid FieldsV1 at line 1 column 8: invalid type: integer `1`, expected an object of path elements, or null",
         ),
-        (r#"{"f":{}}"#, "key `f` is not a path element: expected a prefix like `f:`"),
-        (r#"{"fa":{}}"#, "key `fa` is not a path element: expected a prefix like `f:`"),
-        (r#"{"é:a":{}}"#, "key `é:a` is not a path element: expected a prefix like `f:`"),
+        (
+            r#"{"f":{}}"#,
+            "key `f` is not a path element: expected a prefix like `f:`",
+        ),
+        (
+            r#"{"fa":{}}"#,
+            "key `fa` is not a path element: expected a prefix like `f:`",
+        ),
+        (
+            r#"{"é:a":{}}"#,
+            "key `é:a` is not a path element: expected a prefix like `f:`",
+        ),
         (
             r#"{"v:":{}}"#,
             "key `v:` is not a path element: not valid JSON at line 1 column 0: EOF while parsing a value",
@@ -299,8 +403,14 @@ fn errors_report_the_key() {
             r#"{"v:1 2":{}}"#,
             "key `v:1 2` is not a path element: not valid JSON at line 1 column 3: trailing characters",
         ),
-        (r#"{"k:[]":{}}"#, "key `k:[]` is not a path element: expected an object of key fields, got list"),
-        (r#"{"i:1.5":{}}"#, "key `i:1.5` is not a path element: expected an integer"),
+        (
+            r#"{"k:[]":{}}"#,
+            "key `k:[]` is not a path element: expected an object of key fields, got list",
+        ),
+        (
+            r#"{"i:1.5":{}}"#,
+            "key `i:1.5` is not a path element: expected an integer",
+        ),
     ] {
         let error = Set::from_json(text.as_bytes()).expect_err(text);
         assert_eq!(error.to_string(), message);

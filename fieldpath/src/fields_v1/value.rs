@@ -5,7 +5,7 @@
 
 use fieldmanager_value::{MAX_DEPTH, Map, Str, Value};
 
-use super::path_element::{self, Key};
+use super::path_element::{self, ParsedKey};
 use crate::Set;
 use crate::set::Node;
 use crate::set_builder::SetBuilder;
@@ -26,12 +26,13 @@ fn read_level(map: &Map, depth: usize, builder: &mut SetBuilder) -> Option<(Set,
     }
     let mut itself = false;
     let start = builder.start();
+
     // The items of a list often own the same fields, so a level often equals the previous one.
     let mut last: Option<(&Map, Node)> = None;
     for (key, value) in map {
         let element = match path_element::read(key) {
-            Ok(Key::Element(element)) => element,
-            Ok(Key::Itself) => {
+            Ok(ParsedKey::Element(element)) => element,
+            Ok(ParsedKey::Itself) => {
                 // The content is ignored, but counts towards the depth limit.
                 value.as_map().filter(|map| map.is_empty())?;
                 itself = true;
@@ -56,6 +57,7 @@ fn read_level(map: &Map, depth: usize, builder: &mut SetBuilder) -> Option<(Set,
         };
         builder.set_below_last(node.member, node.levels, node.children);
     }
+
     Some((builder.close(start), itself))
 }
 
@@ -70,6 +72,7 @@ fn write_level(set: &Set, itself: bool, key: &mut String) -> Value {
     if itself {
         map.push((Str::from("."), Value::Map(Map::new())));
     }
+
     // Consecutive items often share their children, and then their values too.
     let mut last: Option<(&Node, Value)> = None;
     for (element, node) in set.nodes() {
@@ -87,5 +90,6 @@ fn write_level(set: &Set, itself: bool, key: &mut String) -> Value {
         };
         map.push((name, below));
     }
+
     Value::Map(Map::from_iter(map))
 }

@@ -10,9 +10,17 @@ use crate::{PathElement, Set};
 /// Appends the set.
 pub(super) fn write(set: &Set, out: &mut String) {
     // Estimate the size from the number of names in the first two levels. Small sets have few others.
-    let names: usize = set.nodes().map(|(_, node)| 1 + entries(node.children()).len()).sum();
+    let names: usize = set
+        .nodes()
+        .map(|(_, node)| 1 + entries(node.children()).len())
+        .sum();
     out.reserve(2 + 48 * names);
-    let mut writer = Writer { start: out.len(), out, key: String::new(), written: Vec::new() };
+    let mut writer = FieldsWriter {
+        start: out.len(),
+        out,
+        key: String::new(),
+        written: Vec::new(),
+    };
     writer.level(set, false);
 }
 
@@ -26,7 +34,7 @@ const MIN_OUTPUT: usize = 2048;
 /// The number of written levels to remember.
 const SLOTS: usize = 32;
 
-struct Writer<'o> {
+struct FieldsWriter<'o> {
     out: &'o mut String,
     /// The start of the set in the output.
     start: usize,
@@ -36,12 +44,12 @@ struct Writer<'o> {
     ///
     /// Equal levels often share one allocation, in particular in sets read from FieldsV1. Copying the output is faster
     /// than writing such a level again.
-    written: Vec<Written>,
+    written: Vec<WrittenLevel>,
 }
 
 /// A written level.
 #[derive(Clone, Copy, Default)]
-struct Written {
+struct WrittenLevel {
     /// The address of the entries, plus one if the node itself is in the set. Zero marks an empty slot.
     level: usize,
     start: u32,
@@ -96,15 +104,22 @@ impl Last {
     }
 }
 
-impl Writer<'_> {
+impl FieldsWriter<'_> {
     fn level(&mut self, set: &Set, itself: bool) {
         match set.0.as_slice() {
-            Some(entries) => self.entries(entries.iter().map(|(element, node)| (element, node)), itself),
+            Some(entries) => self.entries(
+                entries.iter().map(|(element, node)| (element, node)),
+                itself,
+            ),
             None => self.entries(set.nodes(), itself),
         }
     }
 
-    fn entries<'s>(&mut self, entries: impl Iterator<Item = (&'s PathElement, &'s Node)>, itself: bool) {
+    fn entries<'s>(
+        &mut self,
+        entries: impl Iterator<Item = (&'s PathElement, &'s Node)>,
+        itself: bool,
+    ) {
         let mut last = if itself { Last::Itself } else { Last::Start };
         for (element, node) in entries {
             match element {
@@ -117,6 +132,7 @@ impl Writer<'_> {
                     self.element(element);
                 }
             }
+
             last = Last::Leaf;
             if !node.children().is_empty() {
                 self.out.push_str("\":");
@@ -135,21 +151,28 @@ impl Writer<'_> {
             return self.level(node.children(), node.is_member());
         }
         if self.written.is_empty() {
-            self.written.resize(SLOTS, Written::default());
+            self.written.resize(SLOTS, WrittenLevel::default());
         }
+
         let address = entries.as_ptr().addr();
         // Allocations are at least 16 bytes apart.
         let slot = ((address >> 4) ^ (address >> 10)) % SLOTS;
         let level = address + usize::from(node.is_member());
         if let Some(known) = self.written.get(slot).filter(|known| known.level == level) {
-            return self.out.extend_from_within(known.start as usize..known.end as usize);
+            return self
+                .out
+                .extend_from_within(known.start as usize..known.end as usize);
         }
+
+        // The address identifies the level as long as the set exists, which is the whole time of writing.
         let start = self.out.len();
         self.level(node.children(), node.is_member());
-        if let (Some(slot), Ok(start), Ok(end)) =
-            (self.written.get_mut(slot), u32::try_from(start), u32::try_from(self.out.len()))
-        {
-            *slot = Written { level, start, end };
+        if let (Some(slot), Ok(start), Ok(end)) = (
+            self.written.get_mut(slot),
+            u32::try_from(start),
+            u32::try_from(self.out.len()),
+        ) {
+            *slot = WrittenLevel { level, start, end };
         }
     }
 
@@ -158,7 +181,9 @@ impl Writer<'_> {
     fn element(&mut self, element: &PathElement) {
         match element {
             PathElement::Key(fields)
-                if fields.iter().all(|(name, value)| name.needs_no_escape() && is_plain_scalar(value)) =>
+                if fields
+                    .iter()
+                    .all(|(name, value)| name.needs_no_escape() && is_plain_scalar(value)) =>
             {
                 self.out.push_str("\"k:{");
                 for (at, (name, value)) in fields.iter().enumerate() {

@@ -16,7 +16,10 @@ fn rule_1_a_configuration_sets_one_member_at_most() {
                 "error: failed to normalize the unions: only one member of a union may be set, got `a`, `b`, `c`",
             ),
             // For any live object, forced or not.
-            ("update bob {type: A, a: 1}", "{type: A, a: 1} | bob .a .type"),
+            (
+                "update bob {type: A, a: 1}",
+                "{type: A, a: 1} | bob .a .type",
+            ),
             (
                 "force alice {type: A, a: 1, c: 1}",
                 "error: failed to normalize the unions: only one member of a union may be set, got `a`, `c`",
@@ -27,7 +30,13 @@ fn rule_1_a_configuration_sets_one_member_at_most() {
 
 #[test]
 fn rule_1_null_is_not_set() {
-    check(&["deducing"], &[("apply alice {a: null, c: 1}", "{type: C, a: null, c: 1} | alice .a .c .type")]);
+    check(
+        &["deducing"],
+        &[(
+            "apply alice {a: null, c: 1}",
+            "{type: C, a: null, c: 1} | alice .a .c .type",
+        )],
+    );
 }
 
 #[test]
@@ -43,14 +52,26 @@ fn rule_1_a_member_beside_a_discriminator_that_selects_another_is_an_error() {
         &[
             ("apply alice {type: B, a: 1}", &error("B")),
             ("apply alice {type: None, a: 1}", &error("None")),
-            ("update bob {type: B, b: {x: 1}}", "{type: B, b: {x: 1}} | bob .b .b.x .type"),
+            (
+                "update bob {type: B, b: {x: 1}}",
+                "{type: B, b: {x: 1}} | bob .b .b.x .type",
+            ),
             ("force alice {type: B, a: 1}", &error("B")),
         ],
     );
     // So does the empty string, if it is a declared value.
-    check(&["emptiable"], &[("apply alice {type: '', a: 1}", &error(""))]);
+    check(
+        &["emptiable"],
+        &[("apply alice {type: '', a: 1}", &error(""))],
+    );
     // An unknown value selects no known member.
-    check(WITH_DISCRIMINATOR, &[("apply alice {type: Own, a: 1}", "{type: Own, a: 1} | alice .a .type")]);
+    check(
+        WITH_DISCRIMINATOR,
+        &[(
+            "apply alice {type: Own, a: 1}",
+            "{type: Own, a: 1} | alice .a .type",
+        )],
+    );
 }
 
 #[test]
@@ -66,7 +87,13 @@ fn rule_1_every_fault_is_reported_with_its_place() {
         )],
     );
     // Unions inside atomic lists are not normalized.
-    check(&["root"], &[("apply alice {atomic: [{a: 1, b: 1}]}", "{atomic: [{a: 1, b: 1}]} | alice .atomic")]);
+    check(
+        &["root"],
+        &[(
+            "apply alice {atomic: [{a: 1, b: 1}]}",
+            "{atomic: [{a: 1, b: 1}]} | alice .atomic",
+        )],
+    );
 }
 
 #[test]
@@ -77,9 +104,18 @@ fn rule_2_the_applier_owns_the_discriminator_that_follows_from_its_member() {
             ("apply alice {a: 1}", "{type: A, a: 1} | alice .a .type"),
             // The second apply changes nothing.
             ("apply alice {a: 1}", "{type: A, a: 1} | alice .a .type"),
-            ("apply alice {type: '', a: 2}", "{type: A, a: 2} | alice .a .type"),
-            ("apply alice {type: null, a: 3}", "{type: A, a: 3} | alice .a .type"),
-            ("apply alice {b: {x: 1}}", "{type: B, b: {x: 1}} | alice .b.x .type"),
+            (
+                "apply alice {type: '', a: 2}",
+                "{type: A, a: 2} | alice .a .type",
+            ),
+            (
+                "apply alice {type: null, a: 3}",
+                "{type: A, a: 3} | alice .a .type",
+            ),
+            (
+                "apply alice {b: {x: 1}}",
+                "{type: B, b: {x: 1}} | alice .b.x .type",
+            ),
         ],
     );
     check(
@@ -99,9 +135,18 @@ fn rule_2_a_live_discriminator_that_is_not_known_stays_beside_a_member_that_is_s
     check(
         &["deducing"],
         &[
-            ("apply alice {type: Their, a: 1}", r#"{"a":1,"type":"Their"} | alice .a .type"#),
-            ("apply bob {a: 1}", r#"{"a":1,"type":"Their"} | alice .a .type, bob .a"#),
-            ("force bob {a: 2}", r#"{"a":2,"type":"Their"} | alice .type, bob .a"#),
+            (
+                "apply alice {type: Their, a: 1}",
+                r#"{"a":1,"type":"Their"} | alice .a .type"#,
+            ),
+            (
+                "apply bob {a: 1}",
+                r#"{"a":1,"type":"Their"} | alice .a .type, bob .a"#,
+            ),
+            (
+                "force bob {a: 2}",
+                r#"{"a":2,"type":"Their"} | alice .type, bob .a"#,
+            ),
             // A new member brings its own value, which is a conflict.
             ("apply carol {c: 3}", "conflict: alice .type, bob .a"),
         ],
@@ -111,10 +156,22 @@ fn rule_2_a_live_discriminator_that_is_not_known_stays_beside_a_member_that_is_s
         check(
             &["deducing"],
             &[
-                ("apply alice {type: Their, a: 1}", "{type: Their, a: 1} | alice .a .type"),
-                (&format!("apply bob {{type: {empty}, a: 1}}"), "conflict: alice .type"),
-                (&format!("force bob {{type: {empty}, a: 1}}"), "{type: A, a: 1} | alice .a, bob .a .type"),
-                (&format!("apply bob {{type: {empty}, a: 1}}"), "{type: A, a: 1} | alice .a, bob .a .type"),
+                (
+                    "apply alice {type: Their, a: 1}",
+                    "{type: Their, a: 1} | alice .a .type",
+                ),
+                (
+                    &format!("apply bob {{type: {empty}, a: 1}}"),
+                    "conflict: alice .type",
+                ),
+                (
+                    &format!("force bob {{type: {empty}, a: 1}}"),
+                    "{type: A, a: 1} | alice .a, bob .a .type",
+                ),
+                (
+                    &format!("apply bob {{type: {empty}, a: 1}}"),
+                    "{type: A, a: 1} | alice .a, bob .a .type",
+                ),
             ],
         );
     }
@@ -138,8 +195,14 @@ fn rule_2_managers_of_the_same_member_share_the_discriminator() {
     check(
         &["deducing"],
         &[
-            ("apply alice {b: {x: 1}}", "{type: B, b: {x: 1}} | alice .b.x .type"),
-            ("apply bob {b: {w: 2}}", "{type: B, b: {x: 1, w: 2}} | alice .b.x .type, bob .b.w .type"),
+            (
+                "apply alice {b: {x: 1}}",
+                "{type: B, b: {x: 1}} | alice .b.x .type",
+            ),
+            (
+                "apply bob {b: {w: 2}}",
+                "{type: B, b: {x: 1, w: 2}} | alice .b.x .type, bob .b.w .type",
+            ),
             // Neither manager alone can change it.
             ("apply alice {a: 1}", "conflict: bob .type"),
             ("apply alice {}", "{type: B, b: {w: 2}} | bob .b.w .type"),

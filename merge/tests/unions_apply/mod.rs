@@ -1,5 +1,11 @@
 //! The numbered rules of the normalization of unions in an apply.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
 
 mod beside;
 mod clearing;
@@ -70,21 +76,42 @@ fn ty(name: &str) -> Type {
 /// Version `v2` of `deducing` has other names.
 struct Rename;
 
-const NAMES: &[(&str, &str)] = &[("type", "kind"), ("a", "alpha"), ("b", "beta"), ("c", "gamma")];
+const NAMES: &[(&str, &str)] = &[
+    ("type", "kind"),
+    ("a", "alpha"),
+    ("b", "beta"),
+    ("c", "gamma"),
+];
 
 impl Converter for Rename {
-    fn convert(&self, object: &TypedValue, version: &ApiVersion) -> Result<TypedValue, ConvertError> {
+    fn convert(
+        &self,
+        object: &TypedValue,
+        version: &ApiVersion,
+    ) -> Result<TypedValue, ConvertError> {
         let to_v2 = match version.as_str() {
             "v1" => false,
             "v2" => true,
-            _ => return Err(ConvertError::MissingVersion { version: version.clone() }),
+            _ => {
+                return Err(ConvertError::MissingVersion {
+                    version: version.clone(),
+                });
+            }
         };
         let renamed = |name: &str| -> String {
-            let found = NAMES.iter().find(|(v1, v2)| name == if to_v2 { *v1 } else { *v2 });
-            found.map_or(name, |(v1, v2)| if to_v2 { v2 } else { v1 }).into()
+            let found = NAMES
+                .iter()
+                .find(|(v1, v2)| name == if to_v2 { *v1 } else { *v2 });
+            found
+                .map_or(name, |(v1, v2)| if to_v2 { v2 } else { v1 })
+                .into()
         };
         let value = match object.value().as_map() {
-            Some(map) => Value::Map(map.iter().map(|(k, v)| (renamed(k), v.clone())).collect::<Map>()),
+            Some(map) => Value::Map(
+                map.iter()
+                    .map(|(k, v)| (renamed(k), v.clone()))
+                    .collect::<Map>(),
+            ),
             None => Value::Null,
         };
         let ty = ty(if to_v2 { "renamed" } else { "deducing" });
@@ -109,18 +136,32 @@ fn run(updater: &Updater, name: &str, steps: &[Step<'_>]) {
     for (action, wanted) in steps {
         let place = format!("{name}: {action}");
         let mut words = action.splitn(3, ' ');
-        let (verb, who, yaml) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
+        let (verb, who, yaml) = (
+            words.next().unwrap(),
+            words.next().unwrap(),
+            words.next().unwrap(),
+        );
         let (verb, version) = verb.split_once('@').unwrap_or((verb, "v1"));
         let version = ApiVersion::from(version);
         let at = |object: &TypedValue| {
-            if version.as_str() == "v2" { Rename.convert(object, &version).unwrap() } else { object.clone() }
+            if version.as_str() == "v2" {
+                Rename.convert(object, &version).unwrap()
+            } else {
+                object.clone()
+            }
         };
         let before = at(&live);
         let object = Value::from_yaml(yaml).unwrap();
-        let object = TypedValue::new(object, before.ty().clone(), Duplicates::Refuse).expect(&place);
+        let object =
+            TypedValue::new(object, before.ty().clone(), Duplicates::Refuse).expect(&place);
         let result = match verb {
             "update" => updater
-                .update(UpdateRequest::new(&before, &object).version(&version).owners(&owners).manager(who))
+                .update(
+                    UpdateRequest::new(&before, &object)
+                        .version(&version)
+                        .owners(&owners)
+                        .manager(who),
+                )
                 .map(|updated| (updated.object, updated.owners)),
             verb => {
                 let force = verb == "force";
@@ -144,7 +185,10 @@ fn run(updater: &Updater, name: &str, steps: &[Step<'_>]) {
                 format!("{} | {}", live.value().to_json(), owned(&owners))
             }
             Err(Error::Conflicts(conflicts)) => {
-                let mut all: Vec<_> = conflicts.iter().map(|c| format!("{} {}", c.manager, c.path)).collect();
+                let mut all: Vec<_> = conflicts
+                    .iter()
+                    .map(|c| format!("{} {}", c.manager, c.path))
+                    .collect();
                 all.sort();
                 format!("conflict: {}", all.join(", "))
             }
@@ -162,7 +206,10 @@ fn run(updater: &Updater, name: &str, steps: &[Step<'_>]) {
 }
 
 fn owned(owners: &Owners) -> String {
-    let one = |(name, entry): (&fieldmanager_value::Str, &fieldmanager_fieldpath::VersionedSet)| {
+    let one = |(name, entry): (
+        &fieldmanager_value::Str,
+        &fieldmanager_fieldpath::VersionedSet,
+    )| {
         let mut paths: Vec<String> = entry.set().paths().map(|path| path.to_string()).collect();
         paths.sort();
         format!("{name} {}", paths.join(" "))

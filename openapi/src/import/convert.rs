@@ -14,7 +14,7 @@ use super::extensions::{self, ExtensionFault, PRESERVE};
 use super::fault::Fault;
 use super::imported::UnionOrigin;
 use super::options::Importer;
-use super::targets::{Target, Targets, last_segment};
+use super::targets::{DefinitionRole, Targets, last_segment};
 use super::{kinds, unions};
 use crate::GroupVersionKind;
 
@@ -42,7 +42,11 @@ pub(super) struct Converter<'i> {
 }
 
 impl<'i> Converter<'i> {
-    pub(super) fn new(importer: &'i Importer, all: &[(&'i Str, &'i Value)], dropped: &BTreeSet<Str>) -> Self {
+    pub(super) fn new(
+        importer: &'i Importer,
+        all: &[(&'i Str, &'i Value)],
+        dropped: &BTreeSet<Str>,
+    ) -> Self {
         Converter {
             importer,
             targets: Targets::new(all, dropped),
@@ -64,32 +68,45 @@ impl<'i> Converter<'i> {
         for (name, schema) in definitions {
             self.definition = (*name).clone();
             let own = match self.targets.get(name) {
-                Some(Target::Dropped) | None => continue,
-                Some(Target::Alias(next)) => self.alias(next),
-                Some(Target::Type) => {
+                Some(DefinitionRole::Dropped) | None => continue,
+                Some(DefinitionRole::Alias(next)) => self.alias(next),
+                Some(DefinitionRole::Type) => {
                     let atom = self.definition(schema);
-                    out.push(TypeDef { name: (*name).clone(), atom });
+                    out.push(TypeDef {
+                        name: (*name).clone(),
+                        atom,
+                    });
                     Some((*name).clone())
                 }
             };
+
             if let (Value::Map(schema), Some(own)) = (schema, own) {
                 match kinds::kinds(schema) {
-                    Ok(found) => self.kinds.extend(found.into_iter().map(|kind| (kind, own.clone()))),
+                    Ok(found) => self
+                        .kinds
+                        .extend(found.into_iter().map(|kind| (kind, own.clone()))),
                     Err(message) => self.at(&[".", kinds::EXTENSION], |c| c.fault(message)),
                 }
             }
         }
+
+        // A document may define the untyped types itself.
         let own: BTreeSet<&Str> = definitions.iter().map(|(name, _)| *name).collect();
         out.extend(untyped().filter(|def| !own.contains(&def.name)));
         out
     }
 
     fn definition(&mut self, schema: &Value) -> AtomDef {
+        // These types accept more than their schemas say: a quantity may be a number, and a raw extension anything.
         match self.definition.as_str() {
-            QUANTITY => AtomDef { scalar: Some(Scalar::Untyped), ..AtomDef::default() },
-            RAW_EXTENSION => {
-                untyped().find(|def| def.name == UNTYPED_ATOMIC).map(|def| def.atom).unwrap_or_default()
-            }
+            QUANTITY => AtomDef {
+                scalar: Some(Scalar::Untyped),
+                ..AtomDef::default()
+            },
+            RAW_EXTENSION => untyped()
+                .find(|def| def.name == UNTYPED_ATOMIC)
+                .map(|def| def.atom)
+                .unwrap_or_default(),
             _ => self.schema(schema, self.importer.preserve_unknown_fields),
         }
     }
@@ -130,15 +147,19 @@ impl<'i> Converter<'i> {
                 self.fault(format!("nesting is deeper than {MAX_DEPTH} levels"));
                 return AtomDef::default();
             }
+
             // Callers have already handled a reference that is a string.
-            if let Some(other) =
-                schema.get("$ref").filter(|other| !other.is_null() && other.as_str().is_none())
+            if let Some(other) = schema
+                .get("$ref")
+                .filter(|other| !other.is_null() && other.as_str().is_none())
             {
                 let message = format!("expected string, got {}", other.kind());
                 self.at(&[".$ref"], |c| c.fault(message));
                 // Keywords beside a broken reference do not apply.
                 return AtomDef::default();
             }
+
+            // The flag applies to everything below the schema.
             let preserve = match schema.get(PRESERVE) {
                 None | Some(Value::Null) => preserve,
                 Some(Value::Bool(flag)) => preserve | *flag,
@@ -149,19 +170,28 @@ impl<'i> Converter<'i> {
                 }
             };
             self.depth += 1;
+            // A schema without a type accepts every kind.
             let atom = match self.type_name(schema) {
                 "" => AtomDef {
                     scalar: Some(Scalar::Untyped),
                     list: Some(self.list(schema, preserve, false).into()),
                     map: Some(self.map(schema, preserve).into()),
                 },
-                "object" => AtomDef { map: Some(self.map(schema, preserve).into()), ..AtomDef::default() },
-                "array" => {
-                    AtomDef { list: Some(self.list(schema, preserve, true).into()), ..AtomDef::default() }
-                }
-                name => AtomDef { scalar: Some(self.scalar(name, schema)), ..AtomDef::default() },
+                "object" => AtomDef {
+                    map: Some(self.map(schema, preserve).into()),
+                    ..AtomDef::default()
+                },
+                "array" => AtomDef {
+                    list: Some(self.list(schema, preserve, true).into()),
+                    ..AtomDef::default()
+                },
+                name => AtomDef {
+                    scalar: Some(self.scalar(name, schema)),
+                    ..AtomDef::default()
+                },
             };
             self.depth -= 1;
+
             atom
         })
     }
@@ -176,6 +206,7 @@ impl<'i> Converter<'i> {
             },
             Some(name) => name,
         };
+
         match named {
             Value::String(name) => name,
             other => {
@@ -193,7 +224,9 @@ impl<'i> Converter<'i> {
             // A string with a format may be serialized as another type, as in `int-or-string`.
             "string" => match schema.get("format") {
                 None | Some(Value::Null) => Scalar::String,
-                Some(Value::String(format)) if format.is_empty() || *format == "byte" => Scalar::String,
+                Some(Value::String(format)) if format.is_empty() || *format == "byte" => {
+                    Scalar::String
+                }
                 Some(Value::String(_)) => Scalar::Untyped,
                 Some(other) => {
                     let message = format!("expected string, got {}", other.kind());
@@ -214,6 +247,7 @@ impl<'i> Converter<'i> {
     fn list(&mut self, schema: &Map, preserve: bool, typed: bool) -> ListDef {
         let (relationship, keys) =
             self.extension(extensions::list(schema), (Relationship::Atomic, Vec::new()));
+        // Items without a schema may be anything.
         let element = match schema.get("items") {
             None | Some(Value::Null) => {
                 if typed {
@@ -222,12 +256,19 @@ impl<'i> Converter<'i> {
                 type_ref_to(self.untyped_atomic.clone())
             }
             Some(Value::List(_)) => {
-                self.at(&[".items"], |c| c.fault("expected one schema for all items, got a list of schemas"));
+                self.at(&[".items"], |c| {
+                    c.fault("expected one schema for all items, got a list of schemas")
+                });
                 type_ref_to(self.untyped_deduced.clone())
             }
             Some(items) => self.at(&[".items"], |c| c.type_ref(items, preserve)),
         };
-        ListDef { element, relationship: Some(relationship), keys }
+
+        ListDef {
+            element,
+            relationship: Some(relationship),
+            keys,
+        }
     }
 
     fn map(&mut self, schema: &Map, preserve: bool) -> MapDef {
@@ -241,38 +282,67 @@ impl<'i> Converter<'i> {
             }
         };
         let mut fields = Vec::with_capacity(properties.map_or(0, Map::len));
+
         for (name, property) in properties.into_iter().flatten() {
-            let ty = self.at(&[".properties.", name.as_str()], |c| c.type_ref(property, preserve));
-            let default = property.get("default").filter(|default| !default.is_null()).cloned();
-            fields.push(FieldDef { name: name.clone(), ty, default });
+            let ty = self.at(&[".properties.", name.as_str()], |c| {
+                c.type_ref(property, preserve)
+            });
+            let default = property
+                .get("default")
+                .filter(|default| !default.is_null())
+                .cloned();
+            fields.push(FieldDef {
+                name: name.clone(),
+                ty,
+                default,
+            });
         }
+
         let deduced = || Some(type_ref_to(self.untyped_deduced.clone()));
         let element = match schema.get("additionalProperties") {
             // A map without declared fields accepts any; a map with declared fields accepts no others.
             None | Some(Value::Null) if preserve || fields.is_empty() => deduced(),
             None | Some(Value::Null | Value::Bool(false)) => None,
             Some(Value::Bool(true)) => deduced(),
-            Some(schema) => Some(self.at(&[".additionalProperties"], |c| c.type_ref(schema, preserve))),
+            Some(schema) => {
+                Some(self.at(&[".additionalProperties"], |c| c.type_ref(schema, preserve)))
+            }
         };
         let found = unions::read_struct(schema, properties, self.importer.unions);
         for (path, message) in found.faults {
             self.at(&[&path], |c| c.fault(message));
         }
+
         for (path, message) in found.warnings {
             let path = format!("{}{path}", self.path);
-            self.warnings.push(Fault { definition: self.definition.to_string(), path, message });
+            self.warnings.push(Fault {
+                definition: self.definition.to_string(),
+                path,
+                message,
+            });
         }
+
         for ((path, form), union) in found.origins.into_iter().zip(&found.unions) {
             self.unions.push(UnionOrigin {
                 definition: self.definition.to_string(),
                 path: format!("{}{path}", self.path),
                 form,
                 discriminator: union.discriminator.clone(),
-                members: union.fields.iter().map(|member| member.field.clone()).collect(),
+                members: union
+                    .fields
+                    .iter()
+                    .map(|member| member.field.clone())
+                    .collect(),
             });
         }
+
         let relationship = self.extension(extensions::map(schema), None);
-        MapDef { fields, unions: found.unions, element, relationship }
+        MapDef {
+            fields,
+            unions: found.unions,
+            element,
+            relationship,
+        }
     }
 
     /// Converts a property, an item or an additional property: a reference to a definition, or an inline type.
@@ -290,33 +360,59 @@ impl<'i> Converter<'i> {
                 false
             }
         };
+
         let Some(reference) = self.reference(map) else {
-            return TypeRef { inlined: self.schema(schema, preserve), nullable, ..TypeRef::default() };
+            return TypeRef {
+                inlined: self.schema(schema, preserve),
+                nullable,
+                ..TypeRef::default()
+            };
         };
+
         // Beside a reference, only the relationship of the map applies.
         let relationship = self.extension(extensions::map(map), None);
         match self.target(reference) {
-            Some(name) => TypeRef { nullable, relationship, ..type_ref_to(name) },
-            None => TypeRef { nullable, ..type_ref_to(self.untyped_deduced.clone()) },
+            Some(name) => TypeRef {
+                nullable,
+                relationship,
+                ..type_ref_to(name)
+            },
+            None => TypeRef {
+                nullable,
+                ..type_ref_to(self.untyped_deduced.clone())
+            },
         }
     }
 
     /// The name that a schema refers to, directly or by an `allOf` with a single reference.
     fn reference<'v>(&mut self, schema: &'v Map) -> Option<&'v str> {
-        let is_reference = |reference: &&Value| !reference.is_null() && reference.as_str() != Some("");
+        let is_reference =
+            |reference: &&Value| !reference.is_null() && reference.as_str() != Some("");
         if let Some(reference) = schema.get("$ref").filter(is_reference) {
             // A reference that is not a string is reported when the schema itself is converted.
-            return reference.as_str().map(last_segment).filter(|name| !name.is_empty());
+            return reference
+                .as_str()
+                .map(last_segment)
+                .filter(|name| !name.is_empty());
         }
+
+        // A reference has no keywords beside it, so documents wrap it in `allOf` to add some.
         let Value::List(all) = schema.get("allOf")? else {
             return None;
         };
-        let only = if all.len() == 1 { all.get(0)?.get("$ref").filter(is_reference)? } else { return None };
+        let only = if all.len() == 1 {
+            all.get(0)?.get("$ref").filter(is_reference)?
+        } else {
+            return None;
+        };
         if only.as_str().is_none() {
             let message = format!("expected string, got {}", only.kind());
             self.at(&[".allOf[0].$ref"], |c| c.fault(message));
         }
-        only.as_str().map(last_segment).filter(|name| !name.is_empty())
+
+        only.as_str()
+            .map(last_segment)
+            .filter(|name| !name.is_empty())
     }
 
     /// Resolves the current definition, which only refers to `next`, to the name of its type.
@@ -341,12 +437,16 @@ impl<'i> Converter<'i> {
             }
             self.at(&[".$ref"], |c| c.fault(message));
         }
+
         self.targets.leads_to(name)
     }
 }
 
 fn type_ref_to(name: Str) -> TypeRef {
-    TypeRef { named: Some(name), ..TypeRef::default() }
+    TypeRef {
+        named: Some(name),
+        ..TypeRef::default()
+    }
 }
 
 /// The definitions of the two untyped types that end every import.

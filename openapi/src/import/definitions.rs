@@ -39,6 +39,7 @@ impl Importer {
         sorted.sort_by(|a, b| a.0.cmp(b.0));
         let mut dropped: BTreeSet<Str> = BTreeSet::new();
         let mut faults: Vec<Fault> = Vec::new();
+        // A definition that refers to a dropped one has a fault too, so the import is repeated with fewer definitions.
         loop {
             let mut converter = Converter::new(self, &sorted, &dropped);
             let mut types = converter.all(&sorted);
@@ -48,18 +49,34 @@ impl Importer {
                 match Schema::from_definitions(types) {
                     Ok(schema) => {
                         let types = Types::new(schema, converter.kinds);
-                        let Converter { warnings, unions, .. } = converter;
-                        return Ok(Imported { types, warnings, unions, faults });
+                        let Converter {
+                            warnings, unions, ..
+                        } = converter;
+                        return Ok(Imported {
+                            types,
+                            warnings,
+                            unions,
+                            faults,
+                        });
                     }
                     Err(error) => error.faults().iter().map(Fault::from_schema).collect(),
                 }
             } else {
                 found
             };
-            let bad: Vec<Str> = found.iter().map(|fault| Str::from(fault.definition.as_str())).collect();
+
+            let bad: Vec<Str> = found
+                .iter()
+                .map(|fault| Str::from(fault.definition.as_str()))
+                .collect();
             faults.extend(found);
+
             // Every round drops another definition; a fault without a definition ends the loop.
-            if !self.keep_good || !bad.iter().fold(false, |more, name| dropped.insert(name.clone()) | more) {
+            if !self.keep_good
+                || !bad
+                    .iter()
+                    .fold(false, |more, name| dropped.insert(name.clone()) | more)
+            {
                 return Err(ImportError(faults));
             }
         }

@@ -63,16 +63,27 @@ pub enum LoadError {
 /// The definitions of an OpenAPI document; `None` if the document is not one.
 fn definitions(document: &Value) -> Option<Result<&Map, LoadError>> {
     for (path, at) in [
-        (".components.schemas", document.get("components").and_then(|components| components.get("schemas"))),
+        (
+            ".components.schemas",
+            document
+                .get("components")
+                .and_then(|components| components.get("schemas")),
+        ),
         (".definitions", document.get("definitions")),
         (".$defs", document.get("$defs")),
     ] {
         match at {
             None => {}
             Some(Value::Map(definitions)) => return Some(Ok(definitions)),
-            Some(other) => return Some(Err(LoadError::NotDefinitions { path, found: other.kind() })),
+            Some(other) => {
+                return Some(Err(LoadError::NotDefinitions {
+                    path,
+                    found: other.kind(),
+                }));
+            }
         }
     }
+
     None
 }
 
@@ -80,14 +91,22 @@ fn definitions(document: &Value) -> Option<Result<&Map, LoadError>> {
 fn lacks_defaults(definitions: &Map) -> bool {
     let mut several_keys = false;
     for (_, definition) in definitions {
-        for (_, property) in definition.get("properties").and_then(Value::as_map).into_iter().flatten() {
+        for (_, property) in definition
+            .get("properties")
+            .and_then(Value::as_map)
+            .into_iter()
+            .flatten()
+        {
             if property.get("default").is_some() {
                 return false;
             }
-            let keys = property.get("x-kubernetes-list-map-keys").and_then(Value::as_list);
+            let keys = property
+                .get("x-kubernetes-list-map-keys")
+                .and_then(Value::as_list);
             several_keys |= keys.is_some_and(|keys| keys.len() > 1);
         }
     }
+
     several_keys
 }
 
@@ -131,8 +150,16 @@ impl Importer {
             let message = "the document has lists with several keys and no defaults, as /openapi/v2 of an API server: \
                            keys with defaults, such as the protocol of a port, are wrong; use /openapi/v3";
             let (definition, path) = (String::new(), String::new());
-            imported.warnings.insert(0, Fault { definition, path, message: message.to_owned() });
+            imported.warnings.insert(
+                0,
+                Fault {
+                    definition,
+                    path,
+                    message: message.to_owned(),
+                },
+            );
         }
+
         Ok(imported)
     }
 }
@@ -161,14 +188,19 @@ impl Types {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn load(document: &Value) -> Result<Types, LoadError> {
+        // `types` distinguishes a schema from the other documents.
         if let Value::Map(map) = document
             && map.contains("types")
         {
             return schema_with_kinds(map);
         }
+
         if is_definition(document) {
-            return Ok(Types::from_custom_resource(&CustomResource::from_value(document)?)?);
+            return Ok(Types::from_custom_resource(&CustomResource::from_value(
+                document,
+            )?)?);
         }
+
         if definitions(document).is_some() {
             return Ok(Importer::new().document(document)?.types);
         }
@@ -176,6 +208,7 @@ impl Types {
             Some(kind) => format!("{} {}", kind.api_version(), kind.kind),
             None => document.kind().to_string(),
         };
+
         Err(LoadError::Unknown { found })
     }
 
@@ -205,6 +238,7 @@ impl Types {
                 kinds.push(Value::Map(fields.into_iter().collect()));
             }
         }
+
         if let Value::Map(map) = &mut document
             && !kinds.is_empty()
         {
@@ -215,22 +249,34 @@ impl Types {
 }
 
 fn schema_with_kinds(document: &Map) -> Result<Types, LoadError> {
+    // The schema itself does not accept `kinds`, so they are read apart from it.
     let mut schema = document.clone();
     let kinds = schema.remove("kinds");
     let schema = Schema::from_value(&Value::Map(schema))?;
     let entries = match &kinds {
         None | Some(Value::Null) => return Ok(Types::from(schema)),
         Some(Value::List(entries)) => entries,
-        Some(other) => return Err(LoadError::NotDefinitions { path: ".kinds", found: other.kind() }),
+        Some(other) => {
+            return Err(LoadError::NotDefinitions {
+                path: ".kinds",
+                found: other.kind(),
+            });
+        }
     };
+
     let mut kinds = Vec::with_capacity(entries.len());
     for (index, entry) in entries.iter().enumerate() {
         let text = |name: &str| match entry.get(name) {
             Some(Value::String(text)) => Ok(Str::from(text)),
             _ => Err(LoadError::Kinds { index }),
         };
-        let kind = GroupVersionKind { group: text("group")?, version: text("version")?, kind: text("kind")? };
+        let kind = GroupVersionKind {
+            group: text("group")?,
+            version: text("version")?,
+            kind: text("kind")?,
+        };
         kinds.push((kind, text("type")?));
     }
+
     Ok(Types::new(schema, kinds))
 }

@@ -18,7 +18,9 @@ pub(super) const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
 
 /// Formats a value for a message; strings have no quotes.
 fn shown(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_json(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_json(), str::to_owned)
 }
 
 /// The relationship of a list: from the list type, or else from the patch strategy, which is all that older documents
@@ -31,10 +33,15 @@ pub(super) fn list(schema: &Map) -> Result<ListRelationship, ExtensionFault> {
             Some("map") => Ok((Relationship::Associative, keys(schema)?)),
             _ => Err((
                 LIST_TYPE,
-                format!("unknown list type `{}`: atomic, set and map are accepted", shown(kind)),
+                format!(
+                    "unknown list type `{}`: atomic, set and map are accepted",
+                    shown(kind)
+                ),
             )),
         };
     }
+
+    // Without a list type, the strategy of patches tells how the list is merged.
     let Some(strategy) = schema.get(PATCH_STRATEGY) else {
         return Ok((Relationship::Atomic, Vec::new()));
     };
@@ -43,7 +50,10 @@ pub(super) fn list(schema: &Map) -> Result<ListRelationship, ExtensionFault> {
         Some("merge" | "merge,retainKeys") => match schema.get(PATCH_MERGE_KEY) {
             None => Ok((Relationship::Associative, Vec::new())),
             Some(Value::String(key)) => Ok((Relationship::Associative, vec![key.into()])),
-            Some(other) => Err((PATCH_MERGE_KEY, format!("expected string, got {}", other.kind()))),
+            Some(other) => Err((
+                PATCH_MERGE_KEY,
+                format!("expected string, got {}", other.kind()),
+            )),
         },
         Some("retainKeys") => Ok((Relationship::Atomic, Vec::new())),
         _ => Err((
@@ -58,15 +68,24 @@ pub(super) fn list(schema: &Map) -> Result<ListRelationship, ExtensionFault> {
 
 fn keys(schema: &Map) -> Result<Vec<Str>, ExtensionFault> {
     match schema.get(LIST_MAP_KEYS) {
-        None => Err((LIST_TYPE, format!("a list of type map needs its keys in {LIST_MAP_KEYS}"))),
+        None => Err((
+            LIST_TYPE,
+            format!("a list of type map needs its keys in {LIST_MAP_KEYS}"),
+        )),
         Some(Value::List(keys)) => keys
             .iter()
             .map(|key| match key {
                 Value::String(key) => Ok(key.into()),
-                other => Err((LIST_MAP_KEYS, format!("expected strings, got {}", other.kind()))),
+                other => Err((
+                    LIST_MAP_KEYS,
+                    format!("expected strings, got {}", other.kind()),
+                )),
             })
             .collect(),
-        Some(other) => Err((LIST_MAP_KEYS, format!("expected list, got {}", other.kind()))),
+        Some(other) => Err((
+            LIST_MAP_KEYS,
+            format!("expected list, got {}", other.kind()),
+        )),
     }
 }
 
@@ -76,8 +95,12 @@ pub(super) fn map(schema: &Map) -> Result<Option<Relationship>, ExtensionFault> 
         None => Ok(None),
         Some(Value::String(kind)) if *kind == "atomic" => Ok(Some(Relationship::Atomic)),
         Some(Value::String(kind)) if *kind == "granular" => Ok(Some(Relationship::Separable)),
-        Some(other) => {
-            Err((MAP_TYPE, format!("unknown map type `{}`: atomic and granular are accepted", shown(other))))
-        }
+        Some(other) => Err((
+            MAP_TYPE,
+            format!(
+                "unknown map type `{}`: atomic and granular are accepted",
+                shown(other)
+            ),
+        )),
     }
 }

@@ -33,7 +33,11 @@ impl Fault {
     /// Converts a fault of the converted type to a path in its definition.
     pub(super) fn from_schema(fault: &fieldmanager_schema::Fault) -> Self {
         let definition = fault.type_name.clone().unwrap_or_default();
-        Fault { path: path_in_definition(&fault.path), definition, message: fault.message.clone() }
+        Fault {
+            path: path_in_definition(&fault.path),
+            definition,
+            message: fault.message.clone(),
+        }
     }
 }
 
@@ -41,13 +45,16 @@ impl Fault {
 /// definition, `.properties.b.x-kubernetes-list-map-keys`.
 fn path_in_definition(path: &str) -> String {
     let mut rest = path;
+    // The fault names the definition, so the path starts below it.
     if rest.starts_with(".types[name=")
         && let Some(end) = rest.find("\"]")
     {
         rest = rest.get(end + 2..).unwrap_or_default();
     }
+
     let mut out = String::new();
     while let Some(first) = rest.chars().next() {
+        // Longer prefixes come first, because the first that fits is taken.
         let known = [
             (".list.keys", ".x-kubernetes-list-map-keys"),
             (".list.elementType", ".items"),
@@ -57,6 +64,7 @@ fn path_in_definition(path: &str) -> String {
             (".map", ""),
             (".type", ""),
         ];
+
         if let Some((prefix, place)) = known.iter().find(|(prefix, _)| rest.starts_with(prefix)) {
             out.push_str(place);
             rest = rest.get(prefix.len()..).unwrap_or_default();
@@ -71,6 +79,7 @@ fn path_in_definition(path: &str) -> String {
             rest = rest.get(first.len_utf8()..).unwrap_or_default();
         }
     }
+
     out
 }
 

@@ -12,34 +12,44 @@ use super::Fault;
 /// Published documents contain such lists: in those of Kubernetes before 1.28, `CSIStorageCapacityList.items` has the
 /// key `name`. With the key, every object that has an item would be invalid.
 pub(super) fn drop_unknown(types: &mut [TypeDef]) -> Vec<Fault> {
-    let fields: AHashMap<Str, Option<Fields>> =
-        types.iter().map(|def| (def.name.clone(), Fields::from_atom(&def.atom))).collect();
-    let mut walk = Walk { fields, definition: Str::default(), path: String::new(), warnings: Vec::new() };
+    let fields: AHashMap<Str, Option<DeclaredFields>> = types
+        .iter()
+        .map(|def| (def.name.clone(), DeclaredFields::from_atom(&def.atom)))
+        .collect();
+    let mut walk = KeyWalk {
+        fields,
+        definition: Str::default(),
+        path: String::new(),
+        warnings: Vec::new(),
+    };
     for def in types {
         walk.definition = def.name.clone();
         walk.atom(&mut def.atom);
     }
+
     walk.warnings
 }
 
 /// The fields of a struct. `None` stands for a struct that accepts any field.
-struct Fields(Vec<Str>);
+struct DeclaredFields(Vec<Str>);
 
-impl Fields {
+impl DeclaredFields {
     fn from_atom(atom: &AtomDef) -> Option<Self> {
         let map = atom.map.as_deref().filter(|map| map.element.is_none())?;
-        Some(Fields(map.fields.iter().map(|field| field.name.clone()).collect()))
+        Some(DeclaredFields(
+            map.fields.iter().map(|field| field.name.clone()).collect(),
+        ))
     }
 }
 
-struct Walk {
-    fields: AHashMap<Str, Option<Fields>>,
+struct KeyWalk {
+    fields: AHashMap<Str, Option<DeclaredFields>>,
     definition: Str,
     path: String,
     warnings: Vec<Fault>,
 }
 
-impl Walk {
+impl KeyWalk {
     fn atom(&mut self, atom: &mut AtomDef) {
         level(|| {
             if let Some(list) = &mut atom.list {
@@ -73,14 +83,18 @@ impl Walk {
 
     fn list(&mut self, list: &mut ListDef) {
         let own;
+
+        // The items are of a named or an inlined type. If they accept undeclared fields, no key is unknown.
         let known = match &list.element.named {
             Some(name) => self.fields.get(name).and_then(Option::as_ref),
             None => {
-                own = Fields::from_atom(&list.element.inlined);
+                own = DeclaredFields::from_atom(&list.element.inlined);
                 own.as_ref()
             }
         };
         let unknown = known.and_then(|known| list.keys.iter().find(|key| !known.0.contains(key)));
+
+        // Items without their key cannot be identified, so the list gets one owner.
         if let (Some(key), Some(known)) = (unknown, known) {
             let names: Vec<&str> = known.0.iter().map(Str::as_str).collect();
             self.warnings.push(Fault {

@@ -14,20 +14,32 @@ pub(super) fn kinds(schema: &Map) -> Result<Vec<GroupVersionKind>, String> {
         None => return Ok(Vec::new()),
         Some(Value::List(entries)) => entries,
         Some(other) => {
-            return Err(format!("expected a list of group, version and kind, got {}", other.kind()));
+            return Err(format!(
+                "expected a list of group, version and kind, got {}",
+                other.kind()
+            ));
         }
     };
     let mut out = Vec::with_capacity(entries.len());
+
     for entry in entries {
         let part = |name: &str| match entry.get(name) {
             Some(Value::String(text)) => Ok(text.into()),
             Some(other) => Err(format!("`{name}` must be a string, got {}", other.kind())),
-            None => Err(format!("an entry needs group, version and kind, `{name}` is missing")),
+            None => Err(format!(
+                "an entry needs group, version and kind, `{name}` is missing"
+            )),
         };
-        let kind = GroupVersionKind { group: part("group")?, version: part("version")?, kind: part("kind")? };
+        let kind = GroupVersionKind {
+            group: part("group")?,
+            version: part("version")?,
+            kind: part("kind")?,
+        };
+
         if !kind.kind.is_empty() {
             out.push(kind);
         }
     }
+
     Ok(out)
 }

@@ -8,7 +8,7 @@ use fieldmanager_value::{Str, Value};
 
 /// The definitions by name, with aliases resolved to their targets.
 pub(super) struct Targets<'i> {
-    targets: BTreeMap<&'i str, Target<'i>>,
+    targets: BTreeMap<&'i str, DefinitionRole<'i>>,
     /// Names are shared among references.
     names: BTreeMap<&'i str, Str>,
     /// The aliases with their target types; `None` for an alias without a target.
@@ -22,7 +22,7 @@ type Ends<'i> = BTreeMap<&'i str, Option<&'i str>>;
 
 /// The role of a definition for references to it.
 #[derive(Clone, Copy)]
-pub(super) enum Target<'i> {
+pub(super) enum DefinitionRole<'i> {
     /// A type of its own.
     Type,
     /// An alias of another definition.
@@ -36,28 +36,39 @@ impl<'i> Targets<'i> {
         let mut targets = BTreeMap::new();
         let mut names = BTreeMap::new();
         for (name, schema) in all {
-            let target = match schema.get("$ref").and_then(Value::as_str).filter(|text| !text.is_empty()) {
-                _ if dropped.contains(name.as_str()) => Target::Dropped,
-                Some(reference) => Target::Alias(last_segment(reference)),
-                None => Target::Type,
+            let target = match schema
+                .get("$ref")
+                .and_then(Value::as_str)
+                .filter(|text| !text.is_empty())
+            {
+                _ if dropped.contains(name.as_str()) => DefinitionRole::Dropped,
+                Some(reference) => DefinitionRole::Alias(last_segment(reference)),
+                None => DefinitionRole::Type,
             };
             targets.insert(name.as_str(), target);
             names.insert(name.as_str(), (*name).clone());
         }
+
         let (ends, circles) = ends(&targets);
-        Targets { targets, names, ends, circles, suggestions: Cell::default() }
+        Targets {
+            targets,
+            names,
+            ends,
+            circles,
+            suggestions: Cell::default(),
+        }
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<Target<'i>> {
+    pub(super) fn get(&self, name: &str) -> Option<DefinitionRole<'i>> {
         self.targets.get(name).copied()
     }
 
     /// Resolves a name to the name of its type, if it has one.
     pub(super) fn leads_to(&self, name: &str) -> Option<Str> {
         let end = match self.targets.get_key_value(name)? {
-            (name, Target::Type) => name,
-            (name, Target::Alias(_)) => self.ends.get(name).copied().flatten()?,
-            (_, Target::Dropped) => return None,
+            (name, DefinitionRole::Type) => name,
+            (name, DefinitionRole::Alias(_)) => self.ends.get(name).copied().flatten()?,
+            (_, DefinitionRole::Dropped) => return None,
         };
         self.names.get(end).cloned()
     }
@@ -73,12 +84,15 @@ impl<'i> Targets<'i> {
             return None;
         }
         self.suggestions.set(self.suggestions.get() + 1);
-        similar_names(name, self.names.keys().map(|known| (*known, *known)), 0.9).first().copied()
+        similar_names(name, self.names.keys().map(|known| (*known, *known)), 0.9)
+            .first()
+            .copied()
     }
 }
 
 /// Resolves each alias, and finds those in a cycle. Each alias is visited once, however long the chains are.
-fn ends<'i>(targets: &BTreeMap<&'i str, Target<'i>>) -> (Ends<'i>, BTreeSet<&'i str>) {
+fn ends<'i>(targets: &BTreeMap<&'i str, DefinitionRole<'i>>) -> (Ends<'i>, BTreeSet<&'i str>) {
+    // Aliases form chains. All names of a chain lead to the same end, so each is visited once.
     let mut ends = Ends::new();
     let mut circles = BTreeSet::new();
     for start in targets.keys().copied() {
@@ -86,7 +100,7 @@ fn ends<'i>(targets: &BTreeMap<&'i str, Target<'i>>) -> (Ends<'i>, BTreeSet<&'i 
         let mut at = start;
         let end = loop {
             match targets.get(at) {
-                Some(Target::Alias(next)) => {
+                Some(DefinitionRole::Alias(next)) => {
                     if let Some(known) = ends.get(at) {
                         // The chain has reached a name that this walk visited before.
                         circles.extend(chain.iter().skip_while(|name| **name != at));
@@ -96,14 +110,16 @@ fn ends<'i>(targets: &BTreeMap<&'i str, Target<'i>>) -> (Ends<'i>, BTreeSet<&'i 
                     chain.push(at);
                     at = next;
                 }
-                Some(Target::Type) => break Some(at),
-                Some(Target::Dropped) | None => break None,
+                Some(DefinitionRole::Type) => break Some(at),
+                Some(DefinitionRole::Dropped) | None => break None,
             }
         };
+
         for name in chain {
             ends.insert(name, end);
         }
     }
+
     (ends, circles)
 }
 

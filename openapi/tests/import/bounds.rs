@@ -17,14 +17,19 @@ fn nested(depth: usize, wrap: impl Fn(Value) -> Map) -> Value {
 
 fn error_of(schema: &Value) -> String {
     let definitions = [(Str::from("t"), schema.clone())];
-    let result = Importer::new().definitions(definitions.iter().map(|(name, schema)| (name, schema)));
+    let result =
+        Importer::new().definitions(definitions.iter().map(|(name, schema)| (name, schema)));
     result.map_or_else(|error| error.to_string(), |_| "none".to_owned())
 }
 
 #[test]
 fn a_large_text_of_nested_all_of_is_refused() {
     let text = |levels: usize| {
-        format!("{{\"definitions\":{{\"t\":{}{{}}{}}}}}", "{\"allOf\":[".repeat(levels), "]}".repeat(levels))
+        format!(
+            "{{\"definitions\":{{\"t\":{}{{}}{}}}}}",
+            "{\"allOf\":[".repeat(levels),
+            "]}".repeat(levels)
+        )
     };
     assert_linear("levels", 62_500, text, |text| {
         let error = Value::from_json(text).unwrap_err();
@@ -35,7 +40,9 @@ fn a_large_text_of_nested_all_of_is_refused() {
 /// They do not affect the type, at any depth.
 #[test]
 fn nested_all_of_is_not_walked() {
-    let deep = nested(MAX_DEPTH, |schema| Map::single("allOf", Value::List([schema].into_iter().collect())));
+    let deep = nested(MAX_DEPTH, |schema| {
+        Map::single("allOf", Value::List([schema].into_iter().collect()))
+    });
     let property = Map::single("t", deep);
     let mut schema = Map::single("type", "object");
     schema.insert("properties", property);
@@ -87,7 +94,9 @@ fn many_faults_take_linear_time() {
 #[test]
 fn many_fields_take_linear_time() {
     let definitions = |n: usize| {
-        let fields: String = (0..n * 25).map(|i| format!("f{i}: {{type: string}}, ")).collect();
+        let fields: String = (0..n * 25)
+            .map(|i| format!("f{i}: {{type: string}}, "))
+            .collect();
         let members: String = (0..n).map(|i| format!("f{i}: F{i}, ")).collect();
         format!(
             "{{t: {{type: object, properties: {{{fields}}}, x-kubernetes-unions: [{{fields: {{{members}}}}}]}}}}"

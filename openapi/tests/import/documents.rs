@@ -22,7 +22,10 @@ fn json_files(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "json")
+        })
         .collect();
     files.sort();
     files
@@ -32,12 +35,16 @@ fn imported(path: &Path) -> Imported {
     let mut text = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     if path.extension().is_some_and(|extension| extension == "gz") {
         let mut unpacked = Vec::new();
-        flate2::read::GzDecoder::new(text.as_slice()).read_to_end(&mut unpacked).unwrap();
+        flate2::read::GzDecoder::new(text.as_slice())
+            .read_to_end(&mut unpacked)
+            .unwrap();
         text = unpacked;
     }
     let document =
         Value::from_json_slice(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    Importer::new().document(&document).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    Importer::new()
+        .document(&document)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// Checks that the serialized types load as the same schema and kinds.
@@ -49,10 +56,20 @@ fn round_trips(types: &Types) {
 
 fn field(types: &Types, ty: &str, field: &str) -> String {
     let definitions = types.schema().definitions();
-    let def = definitions.iter().find(|def| def.name == *ty).unwrap_or_else(|| panic!("no type {ty}"));
-    let map = def.atom.map.as_ref().unwrap_or_else(|| panic!("{ty} is not a map"));
-    let field =
-        map.fields.iter().find(|known| known.name == *field).unwrap_or_else(|| panic!("no {ty}.{field}"));
+    let def = definitions
+        .iter()
+        .find(|def| def.name == *ty)
+        .unwrap_or_else(|| panic!("no type {ty}"));
+    let map = def
+        .atom
+        .map
+        .as_ref()
+        .unwrap_or_else(|| panic!("{ty} is not a map"));
+    let field = map
+        .fields
+        .iter()
+        .find(|known| known.name == *field)
+        .unwrap_or_else(|| panic!("no {ty}.{field}"));
     format!("{:?}", field.ty)
 }
 
@@ -63,19 +80,34 @@ fn kubernetes_swagger_document_is_imported() {
     assert!(imported.faults.is_empty());
     let types = &imported.types;
     assert!(types.schema().definitions().len() > 450);
-    let deployment =
-        types.for_kind(&GroupVersionKind::from_api_version_kind("apps/v1", "Deployment")).unwrap();
+    let deployment = types
+        .for_kind(&GroupVersionKind::from_api_version_kind(
+            "apps/v1",
+            "Deployment",
+        ))
+        .unwrap();
     assert_eq!(deployment.name(), "io.k8s.api.apps.v1.Deployment");
     // The options of deletion are the same in every group.
-    let options =
-        types.for_kind(&GroupVersionKind::from_api_version_kind("apps/v1", "DeleteOptions")).unwrap();
-    assert_eq!(options.name(), "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions");
+    let options = types
+        .for_kind(&GroupVersionKind::from_api_version_kind(
+            "apps/v1",
+            "DeleteOptions",
+        ))
+        .unwrap();
+    assert_eq!(
+        options.name(),
+        "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
+    );
     for (_, names) in types.kinds() {
         assert_eq!(names.len(), 1);
     }
     let warnings: Vec<String> = imported.warnings.iter().map(ToString::to_string).collect();
-    let listed = warnings.iter().filter(|warning| warning.contains("the list is treated as atomic"));
-    let listed: Vec<&str> = listed.map(|warning| warning.split(':').next().unwrap()).collect();
+    let listed = warnings
+        .iter()
+        .filter(|warning| warning.contains("the list is treated as atomic"));
+    let listed: Vec<&str> = listed
+        .map(|warning| warning.split(':').next().unwrap())
+        .collect();
     assert_eq!(
         listed,
         [
@@ -113,7 +145,11 @@ fn custom_resources_are_equal_in_both_versions() {
         let newer = imported(&path);
         let older = imported(&data.join("crds/openapiv2").join(path.file_name().unwrap()));
         let kinds = |imported: &Imported| -> Vec<String> {
-            imported.types.kinds().map(|(kind, _)| kind.to_string()).collect()
+            imported
+                .types
+                .kinds()
+                .map(|(kind, _)| kind.to_string())
+                .collect()
         };
         assert!(!kinds(&newer).is_empty(), "{}", path.display());
         for kind in kinds(&newer) {

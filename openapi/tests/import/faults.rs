@@ -11,23 +11,62 @@ fn schema_faults_are_reported() {
         ("7", "a schema must be a map, got integer"),
         ("null", "a schema must be a map, got null"),
         ("true", "a schema must be a map, got boolean"),
-        ("{type: text}", &format!(".type: unrecognized type `text`: {TYPES}")),
-        ("{type: [text, string]}", &format!(".type: unrecognized type `text`: {TYPES}")),
-        ("{type: Object}", &format!(".type: unrecognized type `Object`: {TYPES}")),
-        ("{type: 'null'}", &format!(".type: unrecognized type `null`: {TYPES}")),
-        ("{type: 7}", ".type: expected string or a list of strings, got integer"),
-        ("{type: [7]}", ".type: expected string or a list of strings, got integer"),
-        ("{type: [{}]}", ".type: expected string or a list of strings, got map"),
-        ("{type: string, format: 7}", ".format: expected string, got integer"),
+        (
+            "{type: text}",
+            &format!(".type: unrecognized type `text`: {TYPES}"),
+        ),
+        (
+            "{type: [text, string]}",
+            &format!(".type: unrecognized type `text`: {TYPES}"),
+        ),
+        (
+            "{type: Object}",
+            &format!(".type: unrecognized type `Object`: {TYPES}"),
+        ),
+        (
+            "{type: 'null'}",
+            &format!(".type: unrecognized type `null`: {TYPES}"),
+        ),
+        (
+            "{type: 7}",
+            ".type: expected string or a list of strings, got integer",
+        ),
+        (
+            "{type: [7]}",
+            ".type: expected string or a list of strings, got integer",
+        ),
+        (
+            "{type: [{}]}",
+            ".type: expected string or a list of strings, got map",
+        ),
+        (
+            "{type: string, format: 7}",
+            ".format: expected string, got integer",
+        ),
         ("{type: array}", "`items` must be specified on arrays"),
-        ("{type: array, items: null}", "`items` must be specified on arrays"),
+        (
+            "{type: array, items: null}",
+            "`items` must be specified on arrays",
+        ),
         ("{type: array, items: [{type: string}]}", {
             ".items: expected one schema for all items, got a list of schemas"
         }),
-        ("{items: []}", ".items: expected one schema for all items, got a list of schemas"),
-        ("{type: array, items: true}", ".items: a schema must be a map, got boolean"),
-        ("{type: object, properties: [a]}", ".properties: expected a map of schemas, got list"),
-        ("{type: object, properties: {a: true}}", ".properties.a: a schema must be a map, got boolean"),
+        (
+            "{items: []}",
+            ".items: expected one schema for all items, got a list of schemas",
+        ),
+        (
+            "{type: array, items: true}",
+            ".items: a schema must be a map, got boolean",
+        ),
+        (
+            "{type: object, properties: [a]}",
+            ".properties: expected a map of schemas, got list",
+        ),
+        (
+            "{type: object, properties: {a: true}}",
+            ".properties.a: a schema must be a map, got boolean",
+        ),
         (
             "{type: object, additionalProperties: 1}",
             ".additionalProperties: a schema must be a map, got integer",
@@ -36,14 +75,21 @@ fn schema_faults_are_reported() {
             ".properties.a.nullable: expected boolean, got string"
         }),
         ("{$ref: 7}", ".$ref: expected string, got integer"),
-        ("{type: array, items: {$ref: [a]}}", ".items.$ref: expected string, got list"),
+        (
+            "{type: array, items: {$ref: [a]}}",
+            ".items.$ref: expected string, got list",
+        ),
         (
             "{type: array, items: {allOf: [{$ref: true}]}}",
             ".items.allOf[0].$ref: expected string, got boolean",
         ),
     ];
     for (schema, fault) in cases {
-        assert_eq!(faults_of(&format!("{{t: {schema}}}")), [format!("definition `t`: {fault}")], "{schema}");
+        assert_eq!(
+            faults_of(&format!("{{t: {schema}}}")),
+            [format!("definition `t`: {fault}")],
+            "{schema}"
+        );
     }
 }
 
@@ -76,7 +122,8 @@ fn extension_faults_are_reported() {
         let found = faults_of(&format!("{{t: {{type: object, {text}}}}}"));
         assert_eq!(found, [format!("definition `t`: {fault}")], "{text}");
     }
-    let beside = faults_of("{t: {type: object, properties: {a: {$ref: t, x-kubernetes-map-type: odd}}}}");
+    let beside =
+        faults_of("{t: {type: object, properties: {a: {$ref: t, x-kubernetes-map-type: odd}}}}");
     assert_eq!(
         beside,
         [
@@ -130,7 +177,9 @@ fn list_extension_faults_are_reported() {
         (format!("{merge}: [a]"), ".x-kubernetes-patch-merge-key: expected string, got list".into()),
     ];
     for (text, fault) in cases {
-        let found = faults_of(&format!("{{t: {{type: array, items: {{type: object}}, {text}}}}}"));
+        let found = faults_of(&format!(
+            "{{t: {{type: array, items: {{type: object}}, {text}}}}}"
+        ));
         assert_eq!(found, [format!("definition `t`: {fault}")], "{text}");
         // A schema without a type may be a list, too.
         assert_eq!(faults_of(&format!("{{t: {{{text}}}}}")), found, "{text}");
@@ -147,7 +196,9 @@ fn all_faults_are_reported_at_once() {
               x: {type: text, nullable: 1}, z: {type: array, items: {type: object, properties: {z: {$ref: gone}}}}}},
             good: {type: string}}}",
     );
-    let Err(LoadError::Import(error)) = Types::load(&document) else { panic!("it has faults") };
+    let Err(LoadError::Import(error)) = Types::load(&document) else {
+        panic!("it has faults")
+    };
     let expected = "\
 definition `a`: .properties.x.nullable: expected boolean, got integer
 definition `a`: .properties.x.type: unrecognized type `text`: array, boolean, integer, number, object and string are accepted
@@ -158,7 +209,10 @@ definition `b`: .x-kubernetes-list-type: unknown list type `odd`: atomic, set an
 definition `b`: `items` must be specified on arrays";
     assert_eq!(error.to_string(), expected);
     let first = &error.0[0];
-    assert_eq!((first.definition.as_str(), first.path.as_str()), ("a", ".properties.x.nullable"));
+    assert_eq!(
+        (first.definition.as_str(), first.path.as_str()),
+        ("a", ".properties.x.nullable")
+    );
     assert_eq!(first.message, "expected boolean, got integer");
 }
 
@@ -167,14 +221,34 @@ fn unsupported_documents_are_refused() {
     let importer = Importer::new();
     let text = |document: &str| importer.document(&yaml(document)).unwrap_err().to_string();
     let none = "not an OpenAPI document: expected `definitions` (version 2), `components.schemas` (version 3) or `$defs`";
-    for document in ["{}", "null", "[]", "7", "{components: {}}", "{components: 7}", "{paths: {}}"] {
+    for document in [
+        "{}",
+        "null",
+        "[]",
+        "7",
+        "{components: {}}",
+        "{components: 7}",
+        "{paths: {}}",
+    ] {
         assert_eq!(text(document), none, "{document}");
     }
     for (document, expected) in [
-        ("{definitions: []}", ".definitions: expected a map of schemas, got list"),
-        ("{definitions: null}", ".definitions: expected a map of schemas, got null"),
-        ("{components: {schemas: 7}}", ".components.schemas: expected a map of schemas, got integer"),
-        ("{$defs: text}", ".$defs: expected a map of schemas, got string"),
+        (
+            "{definitions: []}",
+            ".definitions: expected a map of schemas, got list",
+        ),
+        (
+            "{definitions: null}",
+            ".definitions: expected a map of schemas, got null",
+        ),
+        (
+            "{components: {schemas: 7}}",
+            ".components.schemas: expected a map of schemas, got integer",
+        ),
+        (
+            "{$defs: text}",
+            ".$defs: expected a map of schemas, got string",
+        ),
     ] {
         assert_eq!(text(document), expected, "{document}");
     }

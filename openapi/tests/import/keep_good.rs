@@ -8,8 +8,9 @@ use super::{import, type_named, yaml};
 fn kept(definitions: &str, names: &[&str]) -> (Vec<String>, Vec<String>) {
     let imported = import(&Importer::new().keep_good(true), definitions).unwrap();
     let faults = imported.faults.iter().map(ToString::to_string).collect();
-    let types =
-        names.iter().map(|name| type_named(&imported, name).map_or("-".to_owned(), |ty| ty.to_json()));
+    let types = names
+        .iter()
+        .map(|name| type_named(&imported, name).map_or("-".to_owned(), |ty| ty.to_json()));
     (faults, types.collect())
 }
 
@@ -24,7 +25,10 @@ fn reference_to_a_bad_definition_accepts_any_value() {
             a: {$ref: bad}, b: {type: array, items: {$ref: bad, x-kubernetes-map-type: atomic}}}}}",
         &["bad", "t"],
     );
-    assert_eq!(faults, ["definition `bad`: `items` must be specified on arrays"]);
+    assert_eq!(
+        faults,
+        ["definition `bad`: `items` must be specified on arrays"]
+    );
     let expected = "{map: {fields: [{name: a, type: {namedType: __untyped_deduced_}},
         {name: b, type: {list: {elementType: {namedType: __untyped_deduced_}, elementRelationship: atomic}}}]}}";
     assert_eq!(types, ["-".to_owned(), json(expected)]);
@@ -32,22 +36,34 @@ fn reference_to_a_bad_definition_accepts_any_value() {
 
 #[test]
 fn alias_of_a_bad_definition_is_not_bad() {
-    let definitions = "{bad: {type: text}, alias: {$ref: bad}, t: {type: array, items: {$ref: alias}}}";
+    let definitions =
+        "{bad: {type: text}, alias: {$ref: bad}, t: {type: array, items: {$ref: alias}}}";
     let (faults, types) = kept(definitions, &["alias", "t"]);
     assert_eq!(faults.len(), 1);
-    let list = "{list: {elementType: {namedType: __untyped_deduced_}, elementRelationship: atomic}}";
+    let list =
+        "{list: {elementType: {namedType: __untyped_deduced_}, elementRelationship: atomic}}";
     assert_eq!(types, ["-".to_owned(), json(list)]);
 }
 
 #[test]
 fn reference_to_a_bad_alias_is_not_bad() {
-    for alias in
-        ["alias: {$ref: nowhere}", "alias: {$ref: alias}", "alias: {$ref: other}, other: {$ref: alias}"]
-    {
-        let (faults, types) =
-            kept(&format!("{{{alias}, t: {{type: array, items: {{$ref: alias}}}}}}"), &["t"]);
-        assert!(faults.iter().all(|fault| !fault.starts_with("definition `t`")), "{faults:?}");
-        let list = "{list: {elementType: {namedType: __untyped_deduced_}, elementRelationship: atomic}}";
+    for alias in [
+        "alias: {$ref: nowhere}",
+        "alias: {$ref: alias}",
+        "alias: {$ref: other}, other: {$ref: alias}",
+    ] {
+        let (faults, types) = kept(
+            &format!("{{{alias}, t: {{type: array, items: {{$ref: alias}}}}}}"),
+            &["t"],
+        );
+        assert!(
+            faults
+                .iter()
+                .all(|fault| !fault.starts_with("definition `t`")),
+            "{faults:?}"
+        );
+        let list =
+            "{list: {elementType: {namedType: __untyped_deduced_}, elementRelationship: atomic}}";
         assert_eq!(types, [json(list)], "{alias}");
     }
 }
@@ -74,23 +90,37 @@ fn definitions_with_schema_faults_are_skipped_too() {
     let t = "{map: {fields: [{name: k, type: {namedType: __untyped_deduced_}},
         {name: o, type: {namedType: __untyped_deduced_}}]}}";
     let dash = || "-".to_owned();
-    assert_eq!(types, [dash(), dash(), dash(), json("{scalar: string}"), json(t)]);
+    assert_eq!(
+        types,
+        [dash(), dash(), dash(), json("{scalar: string}"), json(t)]
+    );
 }
 
 #[test]
 fn kinds_of_bad_definitions_are_skipped() {
-    let kind =
-        |kind: &str| format!("x-kubernetes-group-version-kind: [{{group: '', version: v1, kind: {kind}}}]");
-    let definitions =
-        format!("{{bad: {{type: text, {}}}, good: {{type: object, {}}}}}", kind("Bad"), kind("Good"));
+    let kind = |kind: &str| {
+        format!("x-kubernetes-group-version-kind: [{{group: '', version: v1, kind: {kind}}}]")
+    };
+    let definitions = format!(
+        "{{bad: {{type: text, {}}}, good: {{type: object, {}}}}}",
+        kind("Bad"),
+        kind("Good")
+    );
     let imported = import(&Importer::new().keep_good(true), &definitions).unwrap();
-    let kinds: Vec<String> = imported.types.kinds().map(|(kind, _)| kind.to_string()).collect();
+    let kinds: Vec<String> = imported
+        .types
+        .kinds()
+        .map(|(kind, _)| kind.to_string())
+        .collect();
     assert_eq!(kinds, ["/v1, Kind=Good"]);
 }
 
 #[test]
 fn unsupported_documents_remain_errors() {
-    let error = Importer::new().keep_good(true).document(&yaml("{definitions: 7}")).unwrap_err();
+    let error = Importer::new()
+        .keep_good(true)
+        .document(&yaml("{definitions: 7}"))
+        .unwrap_err();
     assert!(matches!(error, LoadError::NotDefinitions { .. }));
 }
 

@@ -8,20 +8,35 @@ use super::{check, faults_of, warnings_of};
 fn list_relationships_are_imported() {
     let cases = [
         ("", "elementRelationship: atomic"),
-        ("x-kubernetes-list-type: atomic", "elementRelationship: atomic"),
-        ("x-kubernetes-list-type: set", "elementRelationship: associative"),
+        (
+            "x-kubernetes-list-type: atomic",
+            "elementRelationship: atomic",
+        ),
+        (
+            "x-kubernetes-list-type: set",
+            "elementRelationship: associative",
+        ),
         (
             "x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [port, name]",
             "elementRelationship: associative, keys: [port, name]",
         ),
-        ("x-kubernetes-list-type: map, x-kubernetes-list-map-keys: []", "elementRelationship: associative"),
+        (
+            "x-kubernetes-list-type: map, x-kubernetes-list-map-keys: []",
+            "elementRelationship: associative",
+        ),
         // Keys without the list type that requires them are ignored.
-        ("x-kubernetes-list-map-keys: [port]", "elementRelationship: atomic"),
+        (
+            "x-kubernetes-list-map-keys: [port]",
+            "elementRelationship: atomic",
+        ),
         (
             "x-kubernetes-list-type: set, x-kubernetes-list-map-keys: [port]",
             "elementRelationship: associative",
         ),
-        ("x-kubernetes-patch-strategy: merge", "elementRelationship: associative"),
+        (
+            "x-kubernetes-patch-strategy: merge",
+            "elementRelationship: associative",
+        ),
         (
             "x-kubernetes-patch-strategy: merge, x-kubernetes-patch-merge-key: port",
             "elementRelationship: associative, keys: [port]",
@@ -34,7 +49,10 @@ fn list_relationships_are_imported() {
             "x-kubernetes-patch-strategy: retainKeys, x-kubernetes-patch-merge-key: name",
             "elementRelationship: atomic",
         ),
-        ("x-kubernetes-patch-merge-key: name", "elementRelationship: atomic"),
+        (
+            "x-kubernetes-patch-merge-key: name",
+            "elementRelationship: atomic",
+        ),
         // The list type takes precedence.
         (
             "x-kubernetes-list-type: atomic, x-kubernetes-patch-strategy: merge, x-kubernetes-patch-merge-key: name",
@@ -46,12 +64,17 @@ fn list_relationships_are_imported() {
             "elementRelationship: associative, keys: [port]",
         ),
         // The extension of maps does not apply to lists.
-        ("x-kubernetes-map-type: granular", "elementRelationship: atomic"),
+        (
+            "x-kubernetes-map-type: granular",
+            "elementRelationship: atomic",
+        ),
     ];
     for (extensions, expected) in cases {
-        let schema =
-            format!("{{type: array, items: {{$ref: '#/definitions/io.example.v1.Port'}}, {extensions}}}");
-        let expected = format!("{{list: {{elementType: {{namedType: io.example.v1.Port}}, {expected}}}}}");
+        let schema = format!(
+            "{{type: array, items: {{$ref: '#/definitions/io.example.v1.Port'}}, {extensions}}}"
+        );
+        let expected =
+            format!("{{list: {{elementType: {{namedType: io.example.v1.Port}}, {expected}}}}}");
         check(&Importer::new(), &[(&schema, &expected)]);
     }
 }
@@ -106,7 +129,10 @@ fn keys_may_have_defaults_and_be_open() {
 #[test]
 fn undeclared_key_makes_the_list_atomic() {
     let atomic = "elementRelationship: atomic";
-    for items in ["{$ref: x/io.example.v1.Port}", "{type: object, properties: {name: {type: string}}}"] {
+    for items in [
+        "{$ref: x/io.example.v1.Port}",
+        "{type: object, properties: {name: {type: string}}}",
+    ] {
         let schema = format!(
             "{{type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name, zone], items: {items}}}"
         );
@@ -115,7 +141,13 @@ fn undeclared_key_makes_the_list_atomic() {
         } else {
             "{map: {fields: [{name: name, type: {scalar: string}}]}}"
         };
-        check(&Importer::new(), &[(&schema, &format!("{{list: {{{atomic}, elementType: {element}}}}}"))]);
+        check(
+            &Importer::new(),
+            &[(
+                &schema,
+                &format!("{{list: {{{atomic}, elementType: {element}}}}}"),
+            )],
+        );
     }
     let warnings = warnings_of(
         "{t: {type: object, properties: {ports: {type: array, items: {$ref: p}, x-kubernetes-list-type: map,

@@ -48,19 +48,29 @@ fn additional_properties_determine_unknown_fields() {
         &[
             ("{type: object}", deduced),
             ("{type: object, properties: {}}", deduced),
-            ("{type: object, properties: null, additionalProperties: null}", deduced),
+            (
+                "{type: object, properties: null, additionalProperties: null}",
+                deduced,
+            ),
             ("{type: object, additionalProperties: true}", deduced),
             ("{type: object, additionalProperties: false}", "{map: {}}"),
             (
                 "{type: object, additionalProperties: {type: string}}",
                 "{map: {elementType: {scalar: string}}}",
             ),
-            ("{type: object, additionalProperties: {$ref: '#/definitions/Free'}}", {
-                "{map: {elementType: {namedType: Free}}}"
-            }),
+            (
+                "{type: object, additionalProperties: {$ref: '#/definitions/Free'}}",
+                { "{map: {elementType: {namedType: Free}}}" },
+            ),
             ("{type: object, properties: {a: {type: string}}}", &closed),
-            ("{type: object, properties: {a: {type: string}}, additionalProperties: false}", &closed),
-            ("{type: object, properties: {a: {type: string}}, additionalProperties: true}", &open),
+            (
+                "{type: object, properties: {a: {type: string}}, additionalProperties: false}",
+                &closed,
+            ),
+            (
+                "{type: object, properties: {a: {type: string}}, additionalProperties: true}",
+                &open,
+            ),
             (
                 "{type: object, properties: {a: {type: string}}, additionalProperties: {type: integer}}",
                 &format!("{{map: {{{a}, elementType: {{scalar: numeric}}}}}}"),
@@ -71,8 +81,7 @@ fn additional_properties_determine_unknown_fields() {
 
 #[test]
 fn preserved_unknown_fields_are_deduced() {
-    let open =
-        "{map: {fields: [{name: a, type: {scalar: string}}], elementType: {namedType: __untyped_deduced_}}}";
+    let open = "{map: {fields: [{name: a, type: {scalar: string}}], elementType: {namedType: __untyped_deduced_}}}";
     check(
         &Importer::new(),
         &[

@@ -1,5 +1,11 @@
 //! Imports OpenAPI documents.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
 #![allow(clippy::print_stderr)]
 
 mod bounds;
@@ -48,7 +54,9 @@ fn check(importer: &Importer, cases: &[(&str, &str)]) {
         .unwrap()
         .clone();
         definitions.insert("t", yaml(schema));
-        let imported = importer.definitions(&definitions).unwrap_or_else(|error| panic!("{schema}: {error}"));
+        let imported = importer
+            .definitions(&definitions)
+            .unwrap_or_else(|error| panic!("{schema}: {error}"));
         let found = type_named(&imported, "t").unwrap_or_else(|| panic!("{schema}: no type"));
         assert_eq!(found.to_json(), yaml(expected).to_json(), "{schema}");
     }
@@ -64,7 +72,7 @@ fn faults_of(definitions: &str) -> Vec<String> {
 
 /// The warnings of definitions without faults.
 fn warnings_of(definitions: &str) -> Vec<String> {
-    let imported =
-        import(&Importer::new(), definitions).unwrap_or_else(|error| panic!("{definitions}: {error}"));
+    let imported = import(&Importer::new(), definitions)
+        .unwrap_or_else(|error| panic!("{definitions}: {error}"));
     imported.warnings.iter().map(ToString::to_string).collect()
 }

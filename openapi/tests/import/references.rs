@@ -87,9 +87,11 @@ fn definitions_may_be_recursive() {
           A: {type: object, properties: {b: {$ref: B}}}, B: {type: array, items: {$ref: A}}}",
     )
     .unwrap();
-    let tree =
-        "{map: {fields: [{name: left, type: {namedType: Tree}}, {name: right, type: {namedType: Tree}}]}}";
-    assert_eq!(type_named(&imported, "Tree").unwrap().to_json(), yaml(tree).to_json());
+    let tree = "{map: {fields: [{name: left, type: {namedType: Tree}}, {name: right, type: {namedType: Tree}}]}}";
+    assert_eq!(
+        type_named(&imported, "Tree").unwrap().to_json(),
+        yaml(tree).to_json()
+    );
 }
 
 /// A definition that only refers to another one does not become a type; references to it resolve to the target.
@@ -104,13 +106,19 @@ fn aliases_resolve_to_their_targets() {
     assert_eq!(type_named(&imported, "a"), None);
     assert_eq!(type_named(&imported, "b"), None);
     let user = "{map: {fields: [{name: x, type: {namedType: t, elementRelationship: atomic}}]}}";
-    assert_eq!(type_named(&imported, "user").unwrap().to_json(), yaml(user).to_json());
+    assert_eq!(
+        type_named(&imported, "user").unwrap().to_json(),
+        yaml(user).to_json()
+    );
 }
 
 #[test]
 fn cyclic_aliases_are_faults() {
     let cases: &[(&str, &[&str])] = &[
-        ("{a: {$ref: a}}", &["definition `a`: definition `a` refers to itself"]),
+        (
+            "{a: {$ref: a}}",
+            &["definition `a`: definition `a` refers to itself"],
+        ),
         (
             "{a: {$ref: b}, b: {$ref: a}}",
             &[
@@ -154,12 +162,20 @@ fn long_chains_are_followed_in_bounded_time() {
     for i in 0..20_000 {
         writeln!(definitions, "a{i:05}: {{$ref: 'a{:05}'}}", i + 1).unwrap();
     }
-    let ok = format!("{definitions}a20000: {{type: string}}\nt: {{type: array, items: {{$ref: a00000}}}}\n");
+    let ok = format!(
+        "{definitions}a20000: {{type: string}}\nt: {{type: array, items: {{$ref: a00000}}}}\n"
+    );
     let imported = import(&Importer::new(), &ok).unwrap();
     let expected = "{list: {elementType: {namedType: a20000}, elementRelationship: atomic}}";
-    assert_eq!(type_named(&imported, "t").unwrap().to_json(), yaml(expected).to_json());
+    assert_eq!(
+        type_named(&imported, "t").unwrap().to_json(),
+        yaml(expected).to_json()
+    );
     let circle = format!("{definitions}a20000: {{$ref: a00000}}\n");
     assert_eq!(faults_of(&circle).len(), 20_001);
     let nowhere = format!("{definitions}a20000: {{$ref: nowhere}}\n");
-    assert_eq!(faults_of(&nowhere), ["definition `a20000`: .$ref: there is no definition `nowhere`"]);
+    assert_eq!(
+        faults_of(&nowhere),
+        ["definition `a20000`: .$ref: there is no definition `nowhere`"]
+    );
 }

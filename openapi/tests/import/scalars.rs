@@ -25,8 +25,21 @@ fn scalar_types_are_imported() {
 
 #[test]
 fn string_with_another_format_is_any_scalar() {
-    for format in ["int-or-string", "date-time", "uuid", "password", "int64", "BYTE"] {
-        check(&Importer::new(), &[(&format!("{{type: string, format: {format}}}"), "{scalar: untyped}")]);
+    for format in [
+        "int-or-string",
+        "date-time",
+        "uuid",
+        "password",
+        "int64",
+        "BYTE",
+    ] {
+        check(
+            &Importer::new(),
+            &[(
+                &format!("{{type: string, format: {format}}}"),
+                "{scalar: untyped}",
+            )],
+        );
     }
 }
 
@@ -37,7 +50,10 @@ fn first_of_several_types_is_used() {
         &[
             ("{type: [integer, string]}", "{scalar: numeric}"),
             ("{type: [string, object]}", "{scalar: string}"),
-            ("{type: [object, 'null']}", "{map: {elementType: {namedType: __untyped_deduced_}}}"),
+            (
+                "{type: [object, 'null']}",
+                "{map: {elementType: {namedType: __untyped_deduced_}}}",
+            ),
         ],
     );
 }
@@ -57,10 +73,16 @@ fn schema_without_type_accepts_any_value() {
             ("{x-kubernetes-int-or-string: true}", anything),
             ("{format: int-or-string}", anything),
             ("{anyOf: [{type: integer}, {type: string}]}", anything),
-            ("{allOf: [{type: integer}, {$ref: '#/definitions/Free'}]}", anything),
+            (
+                "{allOf: [{type: integer}, {$ref: '#/definitions/Free'}]}",
+                anything,
+            ),
             // At the top level of a definition, a lone `allOf` is not a reference.
             ("{allOf: [{$ref: '#/definitions/Free'}]}", anything),
-            ("{enum: [a, b], not: {type: string}, description: text}", anything),
+            (
+                "{enum: [a, b], not: {type: string}, description: text}",
+                anything,
+            ),
             ("{x-kubernetes-embedded-resource: true}", anything),
         ],
     );
@@ -92,12 +114,18 @@ fn inapplicable_keywords_of_a_typed_schema_are_ignored() {
     check(
         &Importer::new(),
         &[
-            ("{type: string, properties: {a: {type: integer}}, items: {type: string}}", "{scalar: string}"),
-            ("{type: object, items: {type: string}, properties: {a: {}}, oneOf: [{required: [a]}]}", {
-                "{map: {fields: [{name: a, type: {scalar: untyped,
+            (
+                "{type: string, properties: {a: {type: integer}}, items: {type: string}}",
+                "{scalar: string}",
+            ),
+            (
+                "{type: object, items: {type: string}, properties: {a: {}}, oneOf: [{required: [a]}]}",
+                {
+                    "{map: {fields: [{name: a, type: {scalar: untyped,
                   list: {elementType: {namedType: __untyped_atomic_}, elementRelationship: atomic},
                   map: {elementType: {namedType: __untyped_deduced_}}}}]}}"
-            }),
+                },
+            ),
             (
                 "{type: array, items: {type: string}, properties: {a: {type: integer}}}",
                 "{list: {elementType: {scalar: string}, elementRelationship: atomic}}",
@@ -120,8 +148,14 @@ fn quantities_and_raw_extensions_are_recognized_by_name() {
     )
     .unwrap();
     let json = |name: &str| type_named(&imported, name).unwrap().to_json();
-    assert_eq!(json("io.k8s.apimachinery.pkg.api.resource.Quantity"), r#"{"scalar":"untyped"}"#);
-    assert_eq!(json("io.k8s.apimachinery.pkg.runtime.RawExtension"), json(UNTYPED_ATOMIC));
+    assert_eq!(
+        json("io.k8s.apimachinery.pkg.api.resource.Quantity"),
+        r#"{"scalar":"untyped"}"#
+    );
+    assert_eq!(
+        json("io.k8s.apimachinery.pkg.runtime.RawExtension"),
+        json(UNTYPED_ATOMIC)
+    );
     assert_eq!(json("io.example.Quantity"), r#"{"scalar":"string"}"#);
     let expected = "{map: {fields: [
         {name: q, type: {namedType: io.k8s.apimachinery.pkg.api.resource.Quantity}},
@@ -147,7 +181,11 @@ fn untyped_types_are_last() {
         ),
     ];
     for (name, text) in expected {
-        assert_eq!(type_named(&imported, name).unwrap().to_json(), yaml(text).to_json(), "{name}");
+        assert_eq!(
+            type_named(&imported, name).unwrap().to_json(),
+            yaml(text).to_json(),
+            "{name}"
+        );
     }
 }
 
@@ -155,5 +193,8 @@ fn untyped_types_are_last() {
 #[test]
 fn untyped_types_may_be_defined() {
     let imported = import(&Importer::new(), "{__untyped_atomic_: {type: string}}").unwrap();
-    assert_eq!(type_named(&imported, UNTYPED_ATOMIC).unwrap().to_json(), r#"{"scalar":"string"}"#);
+    assert_eq!(
+        type_named(&imported, UNTYPED_ATOMIC).unwrap().to_json(),
+        r#"{"scalar":"string"}"#
+    );
 }

@@ -17,9 +17,10 @@ fn fields() -> &'static str {
 
 #[test]
 fn list_form_deduces_or_respects() {
-    for (option, flag) in
-        [(ListUnions::Deducing, "deduceInvalidDiscriminator: true, "), (ListUnions::Respecting, "")]
-    {
+    for (option, flag) in [
+        (ListUnions::Deducing, "deduceInvalidDiscriminator: true, "),
+        (ListUnions::Respecting, ""),
+    ] {
         let expected = format!(
             "{{map: {{{}, unions: [
                {{discriminator: type, {flag}fields: [{{fieldName: one, discriminatorValue: One}},
@@ -40,7 +41,9 @@ fn list_form_accepts_the_older_field_name_and_none() {
         &[
             (
                 &format!("{{{properties}, x-kubernetes-unions: [{{fields: {{a: A}}}}]}}"),
-                &format!("{{map: {{{a}, unions: [{{fields: [{{fieldName: a, discriminatorValue: A}}]}}]}}}}"),
+                &format!(
+                    "{{map: {{{a}, unions: [{{fields: [{{fieldName: a, discriminatorValue: A}}]}}]}}}}"
+                ),
             ),
             (
                 &format!("{{{properties}, x-kubernetes-unions: [{{discriminator: a, other: 7}}]}}"),
@@ -48,7 +51,10 @@ fn list_form_accepts_the_older_field_name_and_none() {
                     "{{map: {{{a}, unions: [{{discriminator: a, deduceInvalidDiscriminator: true}}]}}}}"
                 ),
             ),
-            (&format!("{{{properties}, x-kubernetes-unions: []}}"), &format!("{{map: {{{a}}}}}")),
+            (
+                &format!("{{{properties}, x-kubernetes-unions: []}}"),
+                &format!("{{map: {{{a}}}}}"),
+            ),
         ],
     );
 }
@@ -67,7 +73,10 @@ fn object_form_is_respecting_and_closed() {
           {fieldName: one, discriminatorValue: One}, {fieldName: one2, discriminatorValue: Uno},
           {fieldName: two, discriminatorValue: Two, optional: true}]}]}}";
     check(&Importer::new(), &[(schema, expected)]);
-    check(&Importer::new().unions(ListUnions::Respecting), &[(schema, expected)]);
+    check(
+        &Importer::new().unions(ListUnions::Respecting),
+        &[(schema, expected)],
+    );
 }
 
 #[test]
@@ -100,7 +109,10 @@ fn union_faults_are_reported() {
             "x-kubernetes-unions: odd",
             ".x-kubernetes-unions: a struct has a list of unions, got string: the other form belongs to the discriminator",
         ),
-        ("x-kubernetes-unions: [7]", ".x-kubernetes-unions[0]: a union must be a map, got integer"),
+        (
+            "x-kubernetes-unions: [7]",
+            ".x-kubernetes-unions[0]: a union must be a map, got integer",
+        ),
         (
             "x-kubernetes-unions: [{}, {discriminator: [a]}]",
             ".x-kubernetes-unions[1].discriminator: expected string, got list",

@@ -25,13 +25,21 @@ use crate::{Error, Fault};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn create(original: &Value, modified: &Value) -> Result<Value, Error> {
-    let mut making = Making { path: String::new(), operations: Vec::new() };
+    let mut making = Making {
+        path: String::new(),
+        operations: Vec::new(),
+    };
     for (what, value) in [("original", original), ("modified", modified)] {
         if !matches!(value, Value::Map(_) | Value::List(_)) {
-            return Err(Fault::NotAnObject { what, found: value.kind() }.into());
+            return Err(Fault::NotAnObject {
+                what,
+                found: value.kind(),
+            }
+            .into());
         }
     }
     making.values(original, modified, 0)?;
+
     Ok(Value::from(making.operations))
 }
 
@@ -50,7 +58,11 @@ impl Making {
     }
 
     /// Calls a function one level below.
-    fn below(&mut self, token: &str, run: impl FnOnce(&mut Self) -> Result<(), Error>) -> Result<(), Error> {
+    fn below(
+        &mut self,
+        token: &str,
+        run: impl FnOnce(&mut Self) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let length = self.path.len();
         self.path.push('/');
         self.path.push_str(&escape(token));
@@ -88,6 +100,7 @@ impl Making {
                 }
             })?;
         }
+
         Ok(())
     }
 
@@ -101,6 +114,7 @@ impl Making {
                 Ok(())
             })?;
         }
+
         for item in new.iter().skip(old.len()) {
             self.below("-", |making| {
                 making.put("add", Some(item));

@@ -14,7 +14,7 @@ mod pointer;
 use fieldmanager_value::Value;
 
 use crate::{Error, Fault};
-use document::Document;
+use document::PatchedDocument;
 use operation::Operation;
 
 pub use create::create;
@@ -50,17 +50,32 @@ pub fn apply(original: &Value, patch: &Value) -> Result<Value, Error> {
         Value::List(operations) => operations,
         // Go reads null as an empty list.
         Value::Null => return Ok(original.clone()),
-        other => return Err(Fault::Operations { found: other.kind() }.into()),
+        other => {
+            return Err(Fault::Operations {
+                found: other.kind(),
+            }
+            .into());
+        }
     };
+
     for operation in operations {
         if !matches!(operation, Value::Map(_) | Value::Null) {
-            return Err(Fault::Operations { found: operation.kind() }.into());
+            return Err(Fault::Operations {
+                found: operation.kind(),
+            }
+            .into());
         }
     }
+
     if operations.len() > MAX_OPERATIONS {
-        return Err(Fault::TooManyOperations { limit: MAX_OPERATIONS, found: operations.len() }.into());
+        return Err(Fault::TooManyOperations {
+            limit: MAX_OPERATIONS,
+            found: operations.len(),
+        }
+        .into());
     }
-    let mut document = Document::new(original);
+
+    let mut document = PatchedDocument::new(original);
     for (index, operation) in operations.iter().enumerate() {
         Operation::read(operation)
             .and_then(|operation| document.apply(&operation))

@@ -10,7 +10,7 @@ use super::pointer::index;
 /// An insertion or removal in an open list costs the logarithm of its length, so that a patch with many operations on
 /// a large list is not quadratic.
 #[derive(Clone)]
-pub(super) enum Node {
+pub(super) enum OpenNode {
     Value(Value),
     Map(OpenMap),
     List(OpenList),
@@ -20,7 +20,7 @@ pub(super) enum Node {
 #[derive(Clone)]
 pub(super) struct OpenMap {
     original: Map,
-    edits: OrdMap<Str, Option<Node>>,
+    edits: OrdMap<Str, Option<OpenNode>>,
     len: usize,
 }
 
@@ -28,71 +28,82 @@ pub(super) struct OpenMap {
 #[derive(Clone)]
 pub(super) struct OpenList {
     original: List,
-    items: Vector<Node>,
+    items: Vector<OpenNode>,
 }
 
 /// A change of a member or an item.
-pub(super) enum Edit {
-    Add(Node),
+pub(super) enum NodeEdit {
+    Add(OpenNode),
     Replace(Value),
     Remove,
 }
 
-impl Node {
+impl OpenNode {
     /// Opens a map or a list. Scalars are unchanged.
     pub(super) fn open(&mut self) {
         match self {
-            Node::Value(Value::Map(map)) => {
-                *self = Node::Map(OpenMap { original: map.clone(), edits: OrdMap::new(), len: map.len() });
+            OpenNode::Value(Value::Map(map)) => {
+                *self = OpenNode::Map(OpenMap {
+                    original: map.clone(),
+                    edits: OrdMap::new(),
+                    len: map.len(),
+                });
             }
-            Node::Value(Value::List(list)) => {
-                let items = list.iter().cloned().map(Node::Value).collect();
-                *self = Node::List(OpenList { original: list.clone(), items });
+            OpenNode::Value(Value::List(list)) => {
+                let items = list.iter().cloned().map(OpenNode::Value).collect();
+                *self = OpenNode::List(OpenList {
+                    original: list.clone(),
+                    items,
+                });
             }
             _ => {}
         }
     }
 
     pub(super) fn is_map(&self) -> bool {
-        matches!(self, Node::Map(_) | Node::Value(Value::Map(_)))
+        matches!(self, OpenNode::Map(_) | OpenNode::Value(Value::Map(_)))
     }
 
     /// The length of a list; `None` for anything else.
     pub(super) fn len(&self) -> Option<usize> {
         match self {
-            Node::List(list) => Some(list.len()),
-            Node::Value(Value::List(list)) => Some(list.len()),
+            OpenNode::List(list) => Some(list.len()),
+            OpenNode::Value(Value::List(list)) => Some(list.len()),
             _ => None,
         }
     }
 
     /// The member or item that a token of a pointer names.
-    pub(super) fn child(&self, token: &str) -> Option<Node> {
+    pub(super) fn child(&self, token: &str) -> Option<OpenNode> {
         match self {
-            Node::Map(map) => map.get(token),
-            Node::List(list) => list.items.get(index(token, list.len())?).cloned(),
-            Node::Value(Value::Map(map)) => map.get(token).cloned().map(Node::Value),
-            Node::Value(Value::List(list)) => list.get(index(token, list.len())?).cloned().map(Node::Value),
-            Node::Value(_) => None,
+            OpenNode::Map(map) => map.get(token),
+            OpenNode::List(list) => list.items.get(index(token, list.len())?).cloned(),
+            OpenNode::Value(Value::Map(map)) => map.get(token).cloned().map(OpenNode::Value),
+            OpenNode::Value(Value::List(list)) => list
+                .get(index(token, list.len())?)
+                .cloned()
+                .map(OpenNode::Value),
+            OpenNode::Value(_) => None,
         }
     }
 
     /// [`child`](Self::child), to be edited in place.
-    pub(super) fn child_mut(&mut self, token: &str) -> Option<&mut Node> {
+    pub(super) fn child_mut(&mut self, token: &str) -> Option<&mut OpenNode> {
         self.open();
         match self {
-            Node::Map(map) => {
+            OpenNode::Map(map) => {
                 if !map.edits.contains_key(token) {
                     let (name, value) = map.original.get_entry(token)?;
-                    map.edits.insert(name.clone(), Some(Node::Value(value.clone())));
+                    map.edits
+                        .insert(name.clone(), Some(OpenNode::Value(value.clone())));
                 }
                 map.edits.get_mut(token)?.as_mut()
             }
-            Node::List(list) => {
+            OpenNode::List(list) => {
                 let at = index(token, list.len())?;
                 list.items.get_mut(at)
             }
-            Node::Value(_) => None,
+            OpenNode::Value(_) => None,
         }
     }
 
@@ -100,36 +111,49 @@ impl Node {
     pub(super) fn fits(&self, levels: usize) -> bool {
         fn value_fits(value: &Value, levels: usize) -> bool {
             match value {
-                Value::Map(map) => levels > 0 && map.iter().all(|(_, value)| value_fits(value, levels - 1)),
-                Value::List(list) => levels > 0 && list.iter().all(|item| value_fits(item, levels - 1)),
+                Value::Map(map) => {
+                    levels > 0 && map.iter().all(|(_, value)| value_fits(value, levels - 1))
+                }
+                Value::List(list) => {
+                    levels > 0 && list.iter().all(|item| value_fits(item, levels - 1))
+                }
                 _ => true,
             }
         }
+
         match self {
-            Node::Value(value) => value_fits(value, levels),
-            Node::Map(_) | Node::List(_) if levels == 0 => false,
-            Node::Map(map) => {
-                map.edits.values().flatten().all(|node| node.fits(levels - 1))
-                    && map
-                        .original
-                        .iter()
-                        .all(|(name, value)| map.edits.contains_key(name) || value_fits(value, levels - 1))
+            OpenNode::Value(value) => value_fits(value, levels),
+            OpenNode::Map(_) | OpenNode::List(_) if levels == 0 => false,
+            OpenNode::Map(map) => {
+                map.edits
+                    .values()
+                    .flatten()
+                    .all(|node| node.fits(levels - 1))
+                    && map.original.iter().all(|(name, value)| {
+                        map.edits.contains_key(name) || value_fits(value, levels - 1)
+                    })
             }
-            Node::List(list) => list.items.iter().all(|item| item.fits(levels - 1)),
+            OpenNode::List(list) => list.items.iter().all(|item| item.fits(levels - 1)),
         }
     }
 
     /// Whether the node equals a value. The cost is bounded by the size of the value.
     pub(super) fn equals(&self, value: &Value) -> bool {
         match (self, value) {
-            (Node::Value(own), value) => own == value,
-            (Node::Map(map), Value::Map(value)) => {
+            (OpenNode::Value(own), value) => own == value,
+            (OpenNode::Map(map), Value::Map(value)) => {
                 map.len == value.len()
-                    && value.iter().all(|(name, value)| map.get(name).is_some_and(|node| node.equals(value)))
+                    && value
+                        .iter()
+                        .all(|(name, value)| map.get(name).is_some_and(|node| node.equals(value)))
             }
-            (Node::List(list), Value::List(value)) => {
+            (OpenNode::List(list), Value::List(value)) => {
                 list.len() == value.len()
-                    && list.items.iter().zip(value).all(|(node, value)| node.equals(value))
+                    && list
+                        .items
+                        .iter()
+                        .zip(value)
+                        .all(|(node, value)| node.equals(value))
             }
             _ => false,
         }
@@ -138,31 +162,34 @@ impl Node {
     /// The node as a value, which shares unedited parts with the original.
     pub(super) fn to_value(&self) -> Value {
         match self {
-            Node::Value(value) => value.clone(),
-            Node::Map(map) => {
+            OpenNode::Value(value) => value.clone(),
+            OpenNode::Map(map) => {
                 let edits = map.edits.iter();
-                let edits = edits.map(|(name, node)| (name.clone(), node.as_ref().map(Node::to_value)));
+                let edits =
+                    edits.map(|(name, node)| (name.clone(), node.as_ref().map(OpenNode::to_value)));
                 Value::Map(map.original.with_edits(edits.collect()))
             }
-            Node::List(list) => Value::List(list.to_list()),
+            OpenNode::List(list) => Value::List(list.to_list()),
         }
     }
 }
 
 impl OpenMap {
-    fn get(&self, name: &str) -> Option<Node> {
+    fn get(&self, name: &str) -> Option<OpenNode> {
         match self.edits.get(name) {
             Some(edit) => edit.clone(),
-            None => self.original.get(name).cloned().map(Node::Value),
+            None => self.original.get(name).cloned().map(OpenNode::Value),
         }
     }
 
     pub(super) fn contains(&self, name: &str) -> bool {
-        self.edits.get(name).map_or_else(|| self.original.contains(name), Option::is_some)
+        self.edits
+            .get(name)
+            .map_or_else(|| self.original.contains(name), Option::is_some)
     }
 
     /// Sets a member, or removes it.
-    pub(super) fn set(&mut self, name: &Str, node: Option<Node>) {
+    pub(super) fn set(&mut self, name: &Str, node: Option<OpenNode>) {
         self.len -= usize::from(self.contains(name));
         self.len += usize::from(node.is_some());
         self.edits.insert(name.clone(), node);
@@ -175,31 +202,41 @@ impl OpenList {
     }
 
     /// Edits the item that the last token of a pointer names; `None` if the list has no such item.
-    pub(super) fn edit(&mut self, token: &str, edit: Edit) -> Option<()> {
+    pub(super) fn edit(&mut self, token: &str, edit: NodeEdit) -> Option<()> {
         let length = self.len();
         match edit {
-            Edit::Replace(new) => *self.items.get_mut(index(token, length)?)? = Node::Value(new),
-            Edit::Remove => drop(self.items.remove(index(token, length)?)),
-            Edit::Add(new) => {
-                let at = if token == "-" { length } else { index(token, length + 1)? };
+            NodeEdit::Replace(new) => {
+                *self.items.get_mut(index(token, length)?)? = OpenNode::Value(new)
+            }
+            NodeEdit::Remove => drop(self.items.remove(index(token, length)?)),
+            NodeEdit::Add(new) => {
+                let at = if token == "-" {
+                    length
+                } else {
+                    index(token, length + 1)?
+                };
                 self.items.insert(at, new);
             }
         }
+
         Some(())
     }
 
     /// The list after the edits. If no item was inserted or removed before the end of the original list, the result is
     /// an edit of that list, which shares unchanged parts.
     fn to_list(&self) -> List {
-        let items: Vec<Value> = self.items.iter().map(Node::to_value).collect();
+        let items: Vec<Value> = self.items.iter().map(OpenNode::to_value).collect();
         let old_len = self.original.len();
         let pairs = items.iter().zip(self.original.iter()).enumerate();
         let replaced: Vec<(usize, Value)> = pairs
             .filter(|(_, (new, old))| !new.ptr_eq(old))
             .map(|(at, (new, _))| (at, new.clone()))
             .collect();
+
         if items.len() >= old_len && replaced.len() <= old_len / 2 {
-            return self.original.with_edits(replaced, items.into_iter().skip(old_len).collect());
+            return self
+                .original
+                .with_edits(replaced, items.into_iter().skip(old_len).collect());
         }
         items.into_iter().collect()
     }

@@ -7,7 +7,7 @@ use super::pointer::Pointer;
 
 /// The kind of an operation.
 #[derive(Clone, Copy)]
-pub(super) enum Verb {
+pub(super) enum OperationVerb {
     Add,
     Remove,
     Replace,
@@ -18,7 +18,7 @@ pub(super) enum Verb {
 
 /// One operation of a patch. A missing value is null.
 pub(super) struct Operation<'p> {
-    pub(super) verb: Verb,
+    pub(super) verb: OperationVerb,
     pub(super) path: Pointer<'p>,
     pub(super) from: Option<Pointer<'p>>,
     pub(super) value: &'p Value,
@@ -27,20 +27,30 @@ pub(super) struct Operation<'p> {
 impl<'p> Operation<'p> {
     pub(super) fn read(operation: &'p Value) -> Result<Self, OperationFault> {
         let verb = match operation.get("op").and_then(Value::as_str) {
-            Some("add") => Verb::Add,
-            Some("remove") => Verb::Remove,
-            Some("replace") => Verb::Replace,
-            Some("move") => Verb::Move,
-            Some("copy") => Verb::Copy,
-            Some("test") => Verb::Test,
-            other => return Err(OperationFault::Kind { found: other.unwrap_or("unknown").to_owned() }),
+            Some("add") => OperationVerb::Add,
+            Some("remove") => OperationVerb::Remove,
+            Some("replace") => OperationVerb::Replace,
+            Some("move") => OperationVerb::Move,
+            Some("copy") => OperationVerb::Copy,
+            Some("test") => OperationVerb::Test,
+            other => {
+                return Err(OperationFault::Kind {
+                    found: other.unwrap_or("unknown").to_owned(),
+                });
+            }
         };
+
         let from = match verb {
-            Verb::Move | Verb::Copy => Some(pointer(operation, "from")?),
+            OperationVerb::Move | OperationVerb::Copy => Some(pointer(operation, "from")?),
             _ => None,
         };
         let value = operation.get("value").unwrap_or(&Value::Null);
-        Ok(Operation { verb, path: pointer(operation, "path")?, from, value })
+        Ok(Operation {
+            verb,
+            path: pointer(operation, "path")?,
+            from,
+            value,
+        })
     }
 }
 
@@ -48,6 +58,9 @@ fn pointer<'p>(operation: &'p Value, name: &'static str) -> Result<Pointer<'p>, 
     match operation.get(name) {
         None | Some(Value::Null) => Err(OperationFault::NoMember { name }),
         Some(Value::String(text)) => Pointer::read(text),
-        Some(other) => Err(OperationFault::MemberType { name, found: other.kind() }),
+        Some(other) => Err(OperationFault::MemberType {
+            name,
+            found: other.kind(),
+        }),
     }
 }

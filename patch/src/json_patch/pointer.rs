@@ -15,15 +15,22 @@ pub(super) struct Pointer<'p> {
 impl<'p> Pointer<'p> {
     pub(super) fn read(text: &'p str) -> Result<Self, OperationFault> {
         if text.is_empty() {
-            return Ok(Pointer { text, tokens: Vec::new() });
+            return Ok(Pointer {
+                text,
+                tokens: Vec::new(),
+            });
         }
+
         let Some(rest) = text.strip_prefix('/') else {
-            return Err(OperationFault::Pointer { path: text.to_owned() });
+            return Err(OperationFault::Pointer {
+                path: text.to_owned(),
+            });
         };
         let tokens: Vec<_> = rest.split('/').map(unescape).collect();
         if tokens.len() > MAX_DEPTH {
             return Err(OperationFault::TooDeep);
         }
+
         Ok(Pointer { text, tokens })
     }
 
@@ -41,6 +48,7 @@ fn unescape(token: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(token.len());
     let mut rest = token;
+
     while let Some((before, after)) = rest.split_once('~') {
         out.push_str(before);
         rest = if let Some(after) = after.strip_prefix('1') {
@@ -55,6 +63,7 @@ fn unescape(token: &str) -> Cow<'_, str> {
         };
     }
     out.push_str(rest);
+
     Cow::Owned(out)
 }
 
@@ -67,7 +76,11 @@ pub(super) fn escape(name: &str) -> String {
 pub(super) fn index(token: &str, length: usize) -> Option<usize> {
     let index: i64 = token.parse().ok()?;
     let distance = usize::try_from(index.unsigned_abs()).ok()?;
-    if index < 0 { length.checked_sub(distance) } else { Some(distance).filter(|at| *at < length) }
+    if index < 0 {
+        length.checked_sub(distance)
+    } else {
+        Some(distance).filter(|at| *at < length)
+    }
 }
 
 #[cfg(test)]
@@ -76,7 +89,13 @@ mod tests {
 
     #[test]
     fn escapes_are_read_in_one_pass() {
-        for (token, name) in [("~01", "~1"), ("a~1b", "a/b"), ("~0~1", "~/"), ("~2~", "~2~"), ("", "")] {
+        for (token, name) in [
+            ("~01", "~1"),
+            ("a~1b", "a/b"),
+            ("~0~1", "~/"),
+            ("~2~", "~2~"),
+            ("", ""),
+        ] {
             assert_eq!(unescape(token), name);
         }
         assert_eq!(unescape(&escape("~1/a~")), "~1/a~");

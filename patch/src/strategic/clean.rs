@@ -3,7 +3,7 @@
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{Map, Value};
 
-use super::directive::{self, DELETE_FROM_LIST, PATCH, Patch, RETAIN_KEYS, SET_ORDER};
+use super::directive::{self, DELETE_FROM_LIST, DirectiveValue, PATCH, RETAIN_KEYS, SET_ORDER};
 use crate::Error;
 use crate::error::{Under, deeper};
 
@@ -18,10 +18,19 @@ pub(super) enum Nulls {
 /// A value of a patch as data. Directives are checked and omitted, maps with `$patch` as a whole; `None` if the value itself
 /// is such a map. Parts without directives are shared.
 pub(super) fn clean(value: &Value, nulls: Nulls, depth: usize) -> Result<Option<Value>, Error> {
+    // A map with `$patch` is dropped: it has nothing to act on in a new value. The directive must be valid all the
+    // same.
     match value {
         Value::Map(map) => {
             if let Some(directive) = map.get(PATCH) {
-                directive::patch_directive(directive, &[Patch::Replace, Patch::Delete, Patch::Merge])?;
+                directive::patch_directive(
+                    directive,
+                    &[
+                        DirectiveValue::Replace,
+                        DirectiveValue::Delete,
+                        DirectiveValue::Merge,
+                    ],
+                )?;
                 return Ok(None);
             }
             level(|| fields(map, nulls, depth)).map(|map| Some(Value::Map(map)))
@@ -39,7 +48,12 @@ pub(super) fn clean(value: &Value, nulls: Nulls, depth: usize) -> Result<Option<
                     None => same = false,
                 }
             }
-            Ok(Some(if same { value.clone() } else { Value::from(items) }))
+
+            Ok(Some(if same {
+                value.clone()
+            } else {
+                Value::from(items)
+            }))
         }
         _ => Ok(Some(value.clone())),
     }
@@ -52,6 +66,8 @@ pub(super) fn fields(map: &Map, nulls: Nulls, depth: usize) -> Result<Map, Error
         directive::retained(list, map)?;
     }
     let mut edits = Vec::new();
+
+    // Directives are checked before they are dropped, so that an invalid one is refused wherever it is.
     for (name, value) in map {
         let new = if name == RETAIN_KEYS || (value.is_null() && nulls == Nulls::Drop) {
             None
@@ -65,15 +81,22 @@ pub(super) fn fields(map: &Map, nulls: Nulls, depth: usize) -> Result<Map, Error
         } else {
             clean(value, nulls, depth).under_field(name)?
         };
+
         if !new.as_ref().is_some_and(|new| new.ptr_eq(value)) {
             edits.push((name.clone(), new));
         }
     }
-    Ok(if edits.is_empty() { map.clone() } else { map.with_edits(edits) })
+
+    Ok(if edits.is_empty() {
+        map.clone()
+    } else {
+        map.with_edits(edits)
+    })
 }
 
 /// A value of a patch that becomes part of another patch. As in Go, maps with `$patch` are omitted.
 pub(super) fn without_patch_maps(value: &Value, depth: usize) -> Result<Option<Value>, Error> {
+    // Only changed lists and maps are copied; the others stay shared with the patch.
     match value {
         Value::Map(map) if map.contains(PATCH) => Ok(None),
         Value::Map(map) => {
@@ -85,7 +108,12 @@ pub(super) fn without_patch_maps(value: &Value, depth: usize) -> Result<Option<V
                     edits.push((name.clone(), new));
                 }
             }
-            Ok(Some(Value::Map(if edits.is_empty() { map.clone() } else { map.with_edits(edits) })))
+
+            Ok(Some(Value::Map(if edits.is_empty() {
+                map.clone()
+            } else {
+                map.with_edits(edits)
+            })))
         }
         Value::List(list) => {
             let depth = deeper(depth)?;
@@ -100,7 +128,12 @@ pub(super) fn without_patch_maps(value: &Value, depth: usize) -> Result<Option<V
                     None => same = false,
                 }
             }
-            Ok(Some(if same { value.clone() } else { Value::from(items) }))
+
+            Ok(Some(if same {
+                value.clone()
+            } else {
+                Value::from(items)
+            }))
         }
         _ => Ok(Some(value.clone())),
     }

@@ -13,7 +13,12 @@ use crate::{Error, Fault, PatchSchema};
 /// Whether two maps of patches set the same field to different values.
 ///
 /// Behaviour: `mergingMapFieldsHaveConflicts` in `k8s.io/apimachinery/pkg/util/strategicpatch/patch.go`.
-pub(super) fn maps(left: &Map, right: &Map, schema: PatchSchema<'_>, depth: usize) -> Result<bool, Error> {
+pub(super) fn maps(
+    left: &Map,
+    right: &Map,
+    schema: PatchSchema<'_>,
+    depth: usize,
+) -> Result<bool, Error> {
     maps_by(left, right, schema, Strategy::Default, depth)
 }
 
@@ -26,12 +31,15 @@ fn maps_by(
 ) -> Result<bool, Error> {
     let depth = deeper(depth)?;
     level(|| {
+        // A directive on one side conflicts with anything on the other; only equal directives do not.
         let directives = (left.get(PATCH), right.get(PATCH));
         match directives {
             (None, None) => {}
             (Some(a), Some(b)) if a.is_scalar() && a.strict_eq(b) => {}
             _ => return Ok(true),
         }
+
+        // A map that is replaced as a whole is not compared further.
         if strategy == Strategy::Replace {
             return Ok(false);
         }
@@ -45,6 +53,7 @@ fn maps_by(
                 return Ok(true);
             }
         }
+
         Ok(false)
     })
 }
@@ -83,7 +92,9 @@ fn values(
 ) -> Result<bool, Error> {
     match (left, right) {
         (Value::Map(left), Value::Map(right)) => maps_by(left, right, schema, strategy, depth),
-        (Value::List(left), Value::List(right)) => lists(left, right, schema, strategy, merge_key, depth),
+        (Value::List(left), Value::List(right)) => {
+            lists(left, right, schema, strategy, merge_key, depth)
+        }
         _ => Ok(!left.strict_eq(right)),
     }
 }
@@ -98,6 +109,7 @@ fn lists(
 ) -> Result<bool, Error> {
     let depth = deeper(depth)?;
     let kind = item_kind(&[left, right])?;
+    // Merged scalars are added to a set, so they never conflict. Merged maps conflict if items with the same key do.
     if strategy == Strategy::Merge {
         if kind != Kind::Map {
             return Ok(false);
@@ -105,21 +117,27 @@ fn lists(
         let right = by_key(right, merge_key)?;
         for (key, (name, item)) in by_key(left, merge_key)? {
             if let Some((_, other)) = right.get(&key)
-                && values(item, other, schema, Strategy::Default, "", depth).under_key(merge_key, name)?
+                && values(item, other, schema, Strategy::Default, "", depth)
+                    .under_key(merge_key, name)?
             {
                 return Ok(true);
             }
         }
         return Ok(false);
     }
+
+    // Without a merge, the lists replace each other, so they must be the same.
     if left.len() != right.len() {
         return Ok(true);
     }
     if kind != Kind::Map {
         let (left, right) = (sorted_set(left), sorted_set(right));
         // As in Go, only as many values are compared as the list with fewer distinct values has.
-        return Ok(left.len() > right.len() || left.iter().zip(&right).any(|(a, b)| !a.strict_eq(b)));
+        return Ok(
+            left.len() > right.len() || left.iter().zip(&right).any(|(a, b)| !a.strict_eq(b))
+        );
     }
+
     for (at, (a, b)) in left.iter().zip(right).enumerate() {
         if values(a, b, schema, Strategy::Default, "", depth).under_index(at)? {
             return Ok(true);
@@ -136,7 +154,9 @@ fn by_key<'v>(list: &'v List, merge_key: &str) -> Result<ByKey<'v>, Error> {
     for (at, item) in list.iter().enumerate() {
         let name = item
             .get(merge_key)
-            .ok_or_else(|| Fault::NoMergeKey { key: merge_key.to_owned() })
+            .ok_or_else(|| Fault::NoMergeKey {
+                key: merge_key.to_owned(),
+            })
             .under_index(at)?;
         if matches!(name, Value::List(_) | Value::Map(_)) {
             let (key, found) = (merge_key.to_owned(), name.kind());
@@ -144,6 +164,7 @@ fn by_key<'v>(list: &'v List, merge_key: &str) -> Result<ByKey<'v>, Error> {
         }
         out.insert((name.kind(), go_text(name).into_owned()), (name, item));
     }
+
     Ok(out)
 }
 
@@ -151,7 +172,7 @@ fn sorted_set(list: &List) -> Vec<&Value> {
     let mut seen = AHashSet::new();
     let mut items: Vec<&Value> = list
         .iter()
-        .filter(|item| super::scalar::Scalar::of(item).is_some_and(|item| seen.insert(item)))
+        .filter(|item| super::scalar::ScalarKey::of(item).is_some_and(|item| seen.insert(item)))
         .collect();
     sort_by_text(&mut items, |item| go_text(item));
     items

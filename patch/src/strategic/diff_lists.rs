@@ -6,7 +6,9 @@ use fieldmanager_value::{Kind, List, Map, Value};
 
 use super::diff::Diff;
 use super::directive::PATCH;
-use super::scalar::{Positions, Scalar, go_text, identities, item_kind, key_of, positions, sort_by_text};
+use super::scalar::{
+    Positions, ScalarKey, go_text, identities, item_kind, key_of, positions, sort_by_text,
+};
 use crate::error::{Under, deeper};
 use crate::types::PatchRule;
 use crate::{Error, Fault, PatchSchema};
@@ -36,9 +38,17 @@ impl Diff {
     ) -> Result<Lists, Error> {
         let depth = deeper(depth)?;
         if original.is_empty() {
-            let patch = if self.changes() { modified.clone() } else { List::new() };
-            return Ok(Lists { patch, ..Lists::default() });
+            let patch = if self.changes() {
+                modified.clone()
+            } else {
+                List::new()
+            };
+            return Ok(Lists {
+                patch,
+                ..Lists::default()
+            });
         }
+
         match item_kind(&[original, modified])? {
             Kind::Map => self.lists_of_maps(original, modified, rule, schema, depth),
             _ => Ok(self.lists_of_scalars(original, modified)),
@@ -58,6 +68,7 @@ impl Diff {
             return Err(Fault::NoDeclaredKey.into());
         }
         let (before, after) = (identities(original, key)?, identities(modified, key)?);
+        // As in Go, both lists are sorted by the text of the key, so that one pass finds the pairs.
         let sorted = |list: &List| {
             let mut items: Vec<Value> = list.iter().cloned().collect();
             sort_by_text(&mut items, |item| key_text(item, key));
@@ -65,6 +76,7 @@ impl Diff {
         };
         let (old, new) = (sorted(original), sorted(modified));
         let mut patch = Vec::new();
+
         let mut deleted = Vec::new();
         let (mut left, mut right) = (old.iter().peekable(), new.iter().peekable());
         loop {
@@ -74,13 +86,16 @@ impl Diff {
                 (None, Some(_)) => Ordering::Greater,
                 (Some(old), Some(new)) => key_text(old, key).cmp(&key_text(new, key)),
             };
+            // The smaller key has no counterpart; with equal keys, both items are taken.
             let old = if order.is_le() { left.next() } else { None };
             let new = if order.is_ge() { right.next() } else { None };
+
             match (old, new) {
                 (Some(Value::Map(old)), Some(Value::Map(new))) => {
                     let name = new.get(key).cloned().unwrap_or_default();
-                    let mut changes =
-                        self.maps(old, new, schema, rule.retain_keys, depth).under_key(key, &name)?;
+                    let mut changes = self
+                        .maps(old, new, schema, rule.retain_keys, depth)
+                        .under_key(key, &name)?;
                     if !changes.is_empty() {
                         changes.insert(key, name);
                         patch.push(Value::Map(changes));
@@ -96,22 +111,32 @@ impl Diff {
                 _ => {}
             }
         }
+
+        // The items are in the order of the modified list. Deletions follow, since their place means nothing.
         let places = positions(after.iter().copied());
         let mut patch = in_order(patch, key, &places)?;
         patch.extend(deleted);
+        // A patch that adds, changes or deletes an item has the order of all, and so has one that only moves items.
         let changed = self.changes() && (!patch.is_empty() || before != after);
         let lost = self.deletions() && !patch.is_empty();
         let order = if self.order && (changed || lost) {
-            let name =
-                |item: &Value| Value::Map(Map::single(key, item.get(key).cloned().unwrap_or_default()));
+            let name = |item: &Value| {
+                Value::Map(Map::single(key, item.get(key).cloned().unwrap_or_default()))
+            };
             modified.iter().map(name).collect()
         } else {
             List::new()
         };
-        Ok(Lists { patch: patch.into_iter().collect(), deleted: List::new(), order })
+
+        Ok(Lists {
+            patch: patch.into_iter().collect(),
+            deleted: List::new(),
+            order,
+        })
     }
 
     fn lists_of_scalars(self, original: &List, modified: &List) -> Lists {
+        // As for maps, one pass over sorted lists finds the pairs.
         let sorted = |list: &List| {
             let mut items: Vec<Value> = list.iter().cloned().collect();
             sort_by_text(&mut items, go_text);
@@ -120,6 +145,7 @@ impl Diff {
         let (old, new) = (sorted(original), sorted(modified));
         let (mut added, mut deleted) = (Vec::new(), Vec::new());
         let (mut left, mut right) = (old.iter().peekable(), new.iter().peekable());
+
         loop {
             let order = match (left.peek(), right.peek()) {
                 (None, None) => break,
@@ -129,19 +155,28 @@ impl Diff {
             };
             let old = if order.is_le() { left.next() } else { None };
             let new = if order.is_ge() { right.next() } else { None };
+
             match (old, new) {
                 (Some(old), None) if self.deletions() => deleted.push(old.clone()),
                 (None, Some(new)) if self.changes() => added.push(new.clone()),
                 _ => {}
             }
         }
+
+        // One deletion removes all equal values.
         let deleted = deduplicated(deleted);
-        let places = positions(modified.iter().filter_map(Scalar::of));
-        added.sort_by_key(|item| Scalar::of(item).and_then(|item| places.get(&item)).copied());
+        let places = positions(modified.iter().filter_map(ScalarKey::of));
+        added.sort_by_key(|item| {
+            ScalarKey::of(item)
+                .and_then(|item| places.get(&item))
+                .copied()
+        });
+
         // Go compares the sorted original, so an unsorted list counts as changed.
-        let unchanged = old.len() == modified.len() && old.iter().zip(modified).all(|(a, b)| a.strict_eq(b));
-        let order =
-            self.order && ((self.deletions() && !deleted.is_empty()) || (self.changes() && !unchanged));
+        let unchanged =
+            old.len() == modified.len() && old.iter().zip(modified).all(|(a, b)| a.strict_eq(b));
+        let order = self.order
+            && ((self.deletions() && !deleted.is_empty()) || (self.changes() && !unchanged));
         Lists {
             patch: added.into_iter().collect(),
             deleted: deleted.into_iter().collect(),
@@ -173,10 +208,12 @@ fn deduplicated(mut items: Vec<Value>) -> Vec<Value> {
         return items;
     }
     let mut at = 0;
+
     while at < items.len() {
         let mut other = at + 1;
         while other < items.len() {
-            let same = matches!((items.get(at), items.get(other)), (Some(a), Some(b)) if a.strict_eq(b));
+            let same =
+                matches!((items.get(at), items.get(other)), (Some(a), Some(b)) if a.strict_eq(b));
             if same {
                 items.swap_remove(other);
             } else {
@@ -185,5 +222,6 @@ fn deduplicated(mut items: Vec<Value>) -> Vec<Value> {
         }
         at += 1;
     }
+
     items
 }

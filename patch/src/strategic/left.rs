@@ -5,7 +5,7 @@ use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
 
 use super::directive::{DELETE_FROM_LIST, PATCH, RETAIN_KEYS, SET_ORDER};
-use super::scalar::{Scalar, key_of};
+use super::scalar::{ScalarKey, key_of};
 use crate::PatchSchema;
 use crate::types::Strategy;
 
@@ -14,11 +14,13 @@ use crate::types::Strategy;
 /// Behaviour: `mergeMap`, `mergePatchIntoOriginal`, `discardNullValuesFromPatch` and `removeDirectives` in
 /// `k8s.io/apimachinery/pkg/util/strategicpatch/patch.go`.
 pub(super) fn map(original: &Map, patch: &Map, schema: PatchSchema<'_>) -> Map {
+    // A replacement leaves its own fields; another directive is no field.
     match patch.get(PATCH).map(Value::as_str) {
         Some(Some("replace")) => return patch.with_edits(vec![(PATCH.into(), None)]),
         Some(_) => return patch.clone(),
         None => {}
     }
+
     let mut edits: Vec<(Str, Option<Value>)> = Vec::new();
     for (name, value) in patch {
         let ordered = patch.contains(&format!("{SET_ORDER}/{name}"));
@@ -29,17 +31,25 @@ pub(super) fn map(original: &Map, patch: &Map, schema: PatchSchema<'_>) -> Map {
             }
             _ => Some(value.clone()),
         };
+
         if !new.as_ref().is_some_and(|new| new.ptr_eq(value)) {
             edits.push((name.clone(), new));
         }
     }
-    if edits.is_empty() { patch.clone() } else { patch.with_edits(edits) }
+
+    if edits.is_empty() {
+        patch.clone()
+    } else {
+        patch.with_edits(edits)
+    }
 }
 
 fn field(original: Option<&Value>, value: &Value, schema: PatchSchema<'_>, name: &str) -> Value {
     match (original, value) {
         (Some(Value::Map(old)), Value::Map(new)) => match schema.map_field(name) {
-            Ok((rule, below)) if rule.strategy != Strategy::Replace => Value::Map(map(old, new, below)),
+            Ok((rule, below)) if rule.strategy != Strategy::Replace => {
+                Value::Map(map(old, new, below))
+            }
             _ => value.clone(),
         },
         (Some(Value::List(old)), Value::List(new)) => match schema.list_field(name) {
@@ -54,12 +64,14 @@ fn field(original: Option<&Value>, value: &Value, schema: PatchSchema<'_>, name:
 
 /// The items of a merged list: those that are in the object are merged.
 fn items(original: &List, patch: &List, key: &str, schema: PatchSchema<'_>) -> List {
-    let mut known: AHashMap<Scalar<'_>, &Map> = AHashMap::with_capacity(original.len());
+    // Of several items with one key, the first is the one that is merged.
+    let mut known: AHashMap<ScalarKey<'_>, &Map> = AHashMap::with_capacity(original.len());
     for item in original {
         if let (Ok(key), Value::Map(item)) = (key_of(item, key), item) {
             known.entry(key).or_insert(item);
         }
     }
+
     let left = |item: &Value| match (key_of(item, key).ok().and_then(|key| known.get(&key)), item) {
         (Some(old), Value::Map(new)) if !new.contains(PATCH) => Value::Map(map(old, new, schema)),
         _ => item.clone(),
@@ -72,7 +84,10 @@ fn without_nulls(value: &Value) -> Value {
     level(|| match value {
         Value::Map(map) => {
             let kept = map.iter().filter(|(_, value)| !value.is_null());
-            Value::Map(kept.map(|(name, value)| (name.clone(), without_nulls(value))).collect())
+            Value::Map(
+                kept.map(|(name, value)| (name.clone(), without_nulls(value)))
+                    .collect(),
+            )
         }
         Value::List(list) => Value::List(list.iter().map(without_nulls).collect()),
         _ => value.clone(),
@@ -85,7 +100,10 @@ fn added(value: &Value) -> Value {
     level(|| match value {
         Value::Map(map) if !map.contains(PATCH) => {
             let kept = map.iter().filter(|(_, value)| !is_directive(value));
-            Value::Map(kept.map(|(name, value)| (name.clone(), below(value))).collect())
+            Value::Map(
+                kept.map(|(name, value)| (name.clone(), below(value)))
+                    .collect(),
+            )
         }
         Value::List(list) => Value::List(list.iter().map(added).collect()),
         _ => value.clone(),

@@ -8,10 +8,10 @@ use fieldmanager_value::internal::level;
 use fieldmanager_value::{Kind, List, Map, Str, Value};
 
 use super::clean::{self, Nulls};
-use super::directive::{self, DELETE_FROM_LIST, PATCH, Patch, RETAIN_KEYS, SET_ORDER};
+use super::directive::{self, DELETE_FROM_LIST, DirectiveValue, PATCH, RETAIN_KEYS, SET_ORDER};
 use super::lists::unchanged;
 use super::order::{arrange, build};
-use super::scalar::{Scalar, identities, item_kind, positions};
+use super::scalar::{ScalarKey, identities, item_kind, positions};
 use crate::error::{Under, deeper};
 use crate::types::Strategy;
 use crate::{Error, Fault, PatchSchema};
@@ -25,7 +25,7 @@ pub const MAX_MERGED_AGAIN: usize = 1_000_000;
 
 /// The target of a merge.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum MergeTarget {
     /// An object: directives are executed.
     Apply,
     /// Another patch: nulls and the directives of lists are kept.
@@ -34,7 +34,7 @@ pub(super) enum Mode {
 
 /// Merges patches.
 pub(super) struct Merger {
-    mode: Mode,
+    mode: MergeTarget,
     /// Whether the items being merged were merged before by this patch.
     repeated: Cell<bool>,
     /// The number of items and fields that were merged again.
@@ -76,8 +76,12 @@ impl Edited<'_> {
 }
 
 impl Merger {
-    pub(super) fn new(mode: Mode) -> Self {
-        Merger { mode, repeated: Cell::new(false), merged_again: Cell::new(0) }
+    pub(super) fn new(mode: MergeTarget) -> Self {
+        Merger {
+            mode,
+            repeated: Cell::new(false),
+            merged_again: Cell::new(0),
+        }
     }
 
     /// Counts the items or fields of a list or map that is merged, if this patch merged it before.
@@ -87,8 +91,12 @@ impl Merger {
         }
         let found = self.merged_again.get() + size;
         self.merged_again.set(found);
+
         if found > MAX_MERGED_AGAIN {
-            Err(Fault::MergedAgain { limit: MAX_MERGED_AGAIN }.into())
+            Err(Fault::MergedAgain {
+                limit: MAX_MERGED_AGAIN,
+            }
+            .into())
         } else {
             Ok(())
         }
@@ -108,7 +116,7 @@ impl Merger {
         merged
     }
 
-    pub(super) fn mode(&self) -> Mode {
+    pub(super) fn mode(&self) -> MergeTarget {
         self.mode
     }
 
@@ -127,14 +135,21 @@ impl Merger {
             if let Some(directive) = patch.get(PATCH) {
                 return self.replaced(directive, patch, depth);
             }
-            let mut out = Edited { original, edits: BTreeMap::new() };
+            let mut out = Edited {
+                original,
+                edits: BTreeMap::new(),
+            };
             self.retain_keys(&mut out, patch)?;
             let mut done = BTreeSet::new();
+
+            // Lists with an order come first. They are merged together with their order, so the second pass skips
+            // them.
             for (name, value) in patch {
                 if name.starts_with(SET_ORDER) {
                     done.extend(self.ordered(&mut out, patch, name, value, schema, depth)?);
                 }
             }
+
             for (name, value) in patch {
                 if name == RETAIN_KEYS || name.starts_with(SET_ORDER) || done.contains(name) {
                     continue;
@@ -145,20 +160,26 @@ impl Merger {
                     self.field(&mut out, name, value, schema, depth)?;
                 }
             }
+
             Ok(out.finish())
         })
     }
 
     /// A map with `$patch`.
     fn replaced(&self, directive: &Value, patch: &Map, depth: usize) -> Result<Map, Error> {
-        if directive::patch_directive(directive, &[Patch::Replace, Patch::Delete])? == Patch::Delete {
+        if directive::patch_directive(
+            directive,
+            &[DirectiveValue::Replace, DirectiveValue::Delete],
+        )? == DirectiveValue::Delete
+        {
             return Ok(Map::new());
         }
         let mut rest = patch.clone();
         rest.remove(PATCH);
+        // A composed patch is still to be applied, so its directives stay.
         match self.mode {
-            Mode::Apply => clean::fields(&rest, Nulls::Keep, depth),
-            Mode::Compose => Ok(rest),
+            MergeTarget::Apply => clean::fields(&rest, Nulls::Keep, depth),
+            MergeTarget::Compose => Ok(rest),
         }
     }
 
@@ -167,9 +188,11 @@ impl Merger {
         let Some((name, list)) = patch.get_entry(RETAIN_KEYS) else {
             return Ok(());
         };
-        if self.mode == Mode::Compose {
+        // In a composed patch the directive takes effect when the result is applied.
+        if self.mode == MergeTarget::Compose {
             return copy_directive(out, name, list);
         }
+
         self.charge(out.original.len())?;
         let retained: AHashSet<&str> = directive::retained(list, patch)?;
         for (name, _) in out.original {
@@ -177,6 +200,7 @@ impl Merger {
                 out.set(name, None);
             }
         }
+
         Ok(())
     }
 
@@ -192,17 +216,21 @@ impl Merger {
         schema: PatchSchema<'_>,
         depth: usize,
     ) -> Result<Option<Str>, Error> {
-        if self.mode == Mode::Compose {
+        // In a composed patch the order stays, because the items of the object are not known.
+        if self.mode == MergeTarget::Compose {
             copy_directive(out, name, value)?;
         }
         let (field, order) = directive::order(name, value)?;
         let list = |value: Option<&Value>| match value {
             None => Ok(None),
             Some(Value::List(list)) => Ok(Some(list.clone())),
-            Some(other) => {
-                Err(Fault::WrongType { expected: "a list", found: other.kind() }).under_field(field)
-            }
+            Some(other) => Err(Fault::WrongType {
+                expected: "a list",
+                found: other.kind(),
+            })
+            .under_field(field),
         };
+
         let (old, new) = (list(out.get(field))?, list(patch.get(field))?);
         let (rule, below) = schema.list_field(field).under_field(field)?;
         let (key, empty) = (rule.merge_key, List::new());
@@ -215,23 +243,35 @@ impl Merger {
             new => new.unwrap_or_default(),
         };
         let cleaned;
+
+        // Without a list in the patch, the order applies to that of the object. A list that is new or replaced is
+        // ordered as it is in the patch.
         let merged = if !replacing {
             unchanged(&old, key)
         } else if existed && rule.strategy == Strategy::Merge {
             self.list(&old, &new, key, below, depth)
         } else {
-            cleaned = self.verbatim_list(&new, !existed, depth).under_field(field)?;
+            cleaned = self
+                .verbatim_list(&new, !existed, depth)
+                .under_field(field)?;
             unchanged(&cleaned, key).and_then(|merged| merged.replacing(&old, key))
         }
         .under_field(field)?;
         let keyless = item_kind(&[&old, &new]).under_field(field)? == Kind::Map && key.is_empty();
+
+        // Maps without a merge key have no identity, so they cannot be ordered.
         if keyless && !(merged.items.is_empty() && order.is_empty() && old.is_empty()) {
             return Err(Fault::NoDeclaredKey).under_field(field);
         }
-        if !keyless && existed && replacing && old.get(0).is_some_and(|item| item.kind() == Kind::Map) {
+        if !keyless
+            && existed
+            && replacing
+            && old.get(0).is_some_and(|item| item.kind() == Kind::Map)
+        {
             // The order of the object is needed even if none of its items remains.
             identities(&old, key).under_field(field)?;
         }
+
         let wanted = positions(identities(order, key).under_field(name)?);
         let items = arrange(merged.items, &wanted, &merged.server);
         let field = Str::from(field);
@@ -243,11 +283,15 @@ impl Merger {
     fn verbatim_list(&self, list: &List, new: bool, depth: usize) -> Result<List, Error> {
         let value = Value::List(list.clone());
         let cleaned = match self.mode {
-            Mode::Apply => clean::clean(&value, Nulls::Keep, depth)?,
-            Mode::Compose if new => clean::without_patch_maps(&value, depth)?,
-            Mode::Compose => Some(value),
+            MergeTarget::Apply => clean::clean(&value, Nulls::Keep, depth)?,
+            MergeTarget::Compose if new => clean::without_patch_maps(&value, depth)?,
+            MergeTarget::Compose => Some(value),
         };
-        Ok(cleaned.as_ref().and_then(Value::as_list).cloned().unwrap_or_default())
+        Ok(cleaned
+            .as_ref()
+            .and_then(Value::as_list)
+            .cloned()
+            .unwrap_or_default())
     }
 
     /// Deletes values from a list of scalars.
@@ -259,7 +303,8 @@ impl Merger {
         schema: PatchSchema<'_>,
         depth: usize,
     ) -> Result<(), Error> {
-        if self.mode == Mode::Compose {
+        // A composed patch does not know the values of the object, so the deletion stays.
+        if self.mode == MergeTarget::Compose {
             out.set(name, Some(value.clone()));
             return Ok(());
         }
@@ -267,6 +312,7 @@ impl Merger {
         let Some(Value::List(list)) = out.get(field) else {
             return Ok(());
         };
+
         let (rule, below) = schema.list_field(field).under_field(field)?;
         if list.is_empty() && deleted.is_empty() {
             return Ok(());
@@ -274,17 +320,21 @@ impl Merger {
         self.charge(list.len())?;
         let kept = if item_kind(&[list, deleted]).under_field(field)? == Kind::Map {
             // The deletion of no values from a list of maps is a merge, so the maps need a merge key.
-            let merged = self.list(list, deleted, rule.merge_key, below, depth).under_field(field)?;
+            let merged = self
+                .list(list, deleted, rule.merge_key, below, depth)
+                .under_field(field)?;
             build(list, merged.items)
         } else {
-            let removed: AHashSet<Scalar<'_>> = deleted.iter().filter_map(Scalar::of).collect();
+            let removed: AHashSet<ScalarKey<'_>> =
+                deleted.iter().filter_map(ScalarKey::of).collect();
             list.iter()
-                .filter(|item| !Scalar::of(item).is_some_and(|item| removed.contains(&item)))
+                .filter(|item| !ScalarKey::of(item).is_some_and(|item| removed.contains(&item)))
                 .cloned()
                 .collect()
         };
         let field = Str::from(field);
         out.set(&field, Some(Value::List(kept)));
+
         Ok(())
     }
 
@@ -296,10 +346,20 @@ impl Merger {
         schema: PatchSchema<'_>,
         depth: usize,
     ) -> Result<(), Error> {
+        // Null removes a field of an object; in a composed patch it stays, since it has yet to remove one.
         if value.is_null() {
-            out.set(name, if self.mode == Mode::Apply { None } else { Some(Value::Null) });
+            out.set(
+                name,
+                if self.mode == MergeTarget::Apply {
+                    None
+                } else {
+                    Some(Value::Null)
+                },
+            );
             return Ok(());
         }
+
+        // Only two maps or two lists are merged, by the strategy of the field. Any other value replaces the old one.
         let new = match (out.get(name), value) {
             (Some(Value::Map(old)), Value::Map(patch)) => {
                 let (rule, below) = schema.map_field(name).under_field(name)?;
@@ -320,21 +380,22 @@ impl Merger {
                 Some(Value::List(new.under_field(name)?))
             }
             _ => match self.mode {
-                Mode::Apply => clean::clean(value, Nulls::Drop, depth),
-                Mode::Compose => clean::without_patch_maps(value, depth),
+                MergeTarget::Apply => clean::clean(value, Nulls::Drop, depth),
+                MergeTarget::Compose => clean::without_patch_maps(value, depth),
             }
             .under_field(name)?,
         };
         out.set(name, new);
+
         Ok(())
     }
 
     /// A map of a patch that replaces another one by strategy.
     fn replacing(&self, patch: &Map, depth: usize) -> Result<Map, Error> {
         match (self.mode, patch.get(PATCH)) {
-            (Mode::Compose, _) => Ok(patch.clone()),
-            (Mode::Apply, Some(directive)) => self.replaced(directive, patch, depth),
-            (Mode::Apply, None) => clean::fields(patch, Nulls::Keep, depth),
+            (MergeTarget::Compose, _) => Ok(patch.clone()),
+            (MergeTarget::Apply, Some(directive)) => self.replaced(directive, patch, depth),
+            (MergeTarget::Apply, None) => clean::fields(patch, Nulls::Keep, depth),
         }
     }
 }
@@ -342,9 +403,10 @@ impl Merger {
 /// Copies a directive of a patch to the merged patch.
 fn copy_directive(out: &mut Edited<'_>, name: &Str, value: &Value) -> Result<(), Error> {
     match out.get(name) {
-        Some(old) if !old.strict_eq(value) => {
-            Err(Fault::DirectivesDiffer { directive: name.to_string() }).under_field(name)
-        }
+        Some(old) if !old.strict_eq(value) => Err(Fault::DirectivesDiffer {
+            directive: name.to_string(),
+        })
+        .under_field(name),
         Some(_) => Ok(()),
         None => {
             out.set(name, Some(value.clone()));

@@ -18,8 +18,8 @@ mod scalar;
 use fieldmanager_value::{Map, Value};
 
 use crate::{Error, Fault, PatchSchema};
-use diff::{Diff, Part};
-use merge::{Merger, Mode};
+use diff::{Diff, DiffPart};
+use merge::{MergeTarget, Merger};
 
 pub use merge::MAX_MERGED_AGAIN;
 #[doc(hidden)]
@@ -31,7 +31,11 @@ fn object<'v>(what: &'static str, value: &'v Value) -> Result<&'v Map, Error> {
     match value {
         Value::Map(map) => Ok(map),
         Value::Null => Ok(&EMPTY),
-        other => Err(Fault::NotAnObject { what, found: other.kind() }.into()),
+        other => Err(Fault::NotAnObject {
+            what,
+            found: other.kind(),
+        }
+        .into()),
     }
 }
 
@@ -62,7 +66,9 @@ fn object<'v>(what: &'static str, value: &'v Value) -> Result<&'v Map, Error> {
 /// ```
 pub fn apply(original: &Value, patch: &Value, schema: PatchSchema<'_>) -> Result<Value, Error> {
     let (original, patch) = (object("original", original)?, object("patch", patch)?);
-    Merger::new(Mode::Apply).map(original, patch, schema, 0).map(Value::Map)
+    Merger::new(MergeTarget::Apply)
+        .map(original, patch, schema, 0)
+        .map(Value::Map)
 }
 
 /// The rest of a patch after Go applied it, which messages about the patched object show: without the directives that took
@@ -111,9 +117,18 @@ pub fn left(original: &Value, patch: &Value, schema: PatchSchema<'_>) -> Value {
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn create_two_way(original: &Value, modified: &Value, schema: PatchSchema<'_>) -> Result<Value, Error> {
+pub fn create_two_way(
+    original: &Value,
+    modified: &Value,
+    schema: PatchSchema<'_>,
+) -> Result<Value, Error> {
     let (original, modified) = (object("original", original)?, object("modified", modified)?);
-    Diff { part: Part::All, order: true }.maps(original, modified, schema, false, 0).map(Value::Map)
+    Diff {
+        part: DiffPart::All,
+        order: true,
+    }
+    .maps(original, modified, schema, false, 0)
+    .map(Value::Map)
 }
 
 /// Creates the patch of a client that applied the original object before and applies the modified one now, for the current
@@ -152,16 +167,33 @@ pub fn create_three_way(
 ) -> Result<Value, Error> {
     let original = object("original", original)?;
     let (modified, current) = (object("modified", modified)?, object("current", current)?);
-    let delta = Diff { part: Part::Changes, order: true }.maps(current, modified, schema, false, 0)?;
-    let deletions = Diff { part: Part::Deletions, order: true }.maps(original, modified, schema, false, 0)?;
-    let patch = Merger::new(Mode::Compose).map(&deletions, &delta, schema, 0)?;
+    // The changes lead from the current object to the modified one. Deletions follow from the original, because a
+    // field that only the current object has belongs to others.
+    let delta = Diff {
+        part: DiffPart::Changes,
+        order: true,
+    }
+    .maps(current, modified, schema, false, 0)?;
+    let deletions = Diff {
+        part: DiffPart::Deletions,
+        order: true,
+    }
+    .maps(original, modified, schema, false, 0)?;
+
+    let patch = Merger::new(MergeTarget::Compose).map(&deletions, &delta, schema, 0)?;
+    // Without `overwrite`, a change by others since the original must not be undone.
     if !overwrite {
-        let changes = Diff { part: Part::All, order: false }.maps(original, current, schema, false, 0)?;
+        let changes = Diff {
+            part: DiffPart::All,
+            order: false,
+        }
+        .maps(original, current, schema, false, 0)?;
         if conflicts::maps(&patch, &changes, schema, 0)? {
             let (patch, changes) = (Value::Map(patch), Value::Map(changes));
             return Err(Fault::Conflict { patch, changes }.into());
         }
     }
+
     Ok(Value::Map(patch))
 }
 
@@ -190,7 +222,8 @@ pub fn merge_patches<'v>(
 ) -> Result<Value, Error> {
     let mut merged = Map::new();
     for patch in patches {
-        merged = Merger::new(Mode::Compose).map(&merged, object("patch", patch)?, schema, 0)?;
+        merged =
+            Merger::new(MergeTarget::Compose).map(&merged, object("patch", patch)?, schema, 0)?;
     }
     Ok(Value::Map(merged))
 }
@@ -212,5 +245,10 @@ pub fn merge_patches<'v>(
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn has_conflicts(left: &Value, right: &Value, schema: PatchSchema<'_>) -> Result<bool, Error> {
-    conflicts::maps(object("left patch", left)?, object("right patch", right)?, schema, 0)
+    conflicts::maps(
+        object("left patch", left)?,
+        object("right patch", right)?,
+        schema,
+        0,
+    )
 }

@@ -43,12 +43,17 @@ pub fn check_preconditions(patch: &Value, preconditions: &[Precondition<'_>]) ->
                 return Err(Fault::Precondition).under_field(name);
             }
             Precondition::MetadataKey(name)
-                if patch.get("metadata").is_some_and(|all| all.get(name).is_some()) =>
+                if patch
+                    .get("metadata")
+                    .is_some_and(|all| all.get(name).is_some()) =>
             {
-                return Err(Fault::Precondition).under_field(name).under_field("metadata");
+                return Err(Fault::Precondition)
+                    .under_field(name)
+                    .under_field("metadata");
             }
             _ => {}
         }
     }
+
     Ok(())
 }

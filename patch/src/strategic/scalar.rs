@@ -10,7 +10,7 @@ use crate::{Error, Fault};
 
 /// A scalar or null. Values of different types differ, such as `1` and `1.0`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Scalar<'v> {
+pub(super) enum ScalarKey<'v> {
     Null,
     Bool(bool),
     Int(i64),
@@ -19,24 +19,24 @@ pub(super) enum Scalar<'v> {
     Text(&'v str),
 }
 
-impl<'v> Scalar<'v> {
+impl<'v> ScalarKey<'v> {
     /// `None` for lists and maps.
     pub(super) fn of(value: &'v Value) -> Option<Self> {
         Some(match value {
-            Value::Null => Scalar::Null,
-            Value::Bool(b) => Scalar::Bool(*b),
-            Value::Int(i) => Scalar::Int(*i),
-            Value::Float(f) => Scalar::Float(if *f == 0.0 { 0 } else { f.to_bits() }),
-            Value::String(text) => Scalar::Text(text),
+            Value::Null => ScalarKey::Null,
+            Value::Bool(b) => ScalarKey::Bool(*b),
+            Value::Int(i) => ScalarKey::Int(*i),
+            Value::Float(f) => ScalarKey::Float(if *f == 0.0 { 0 } else { f.to_bits() }),
+            Value::String(text) => ScalarKey::Text(text),
             Value::List(_) | Value::Map(_) => return None,
         })
     }
 }
 
 /// The first position of each scalar.
-pub(super) type Positions<'v> = AHashMap<Scalar<'v>, usize>;
+pub(super) type Positions<'v> = AHashMap<ScalarKey<'v>, usize>;
 
-pub(super) fn positions<'v>(scalars: impl IntoIterator<Item = Scalar<'v>>) -> Positions<'v> {
+pub(super) fn positions<'v>(scalars: impl IntoIterator<Item = ScalarKey<'v>>) -> Positions<'v> {
     let scalars = scalars.into_iter();
     let mut out = Positions::with_capacity(scalars.size_hint().0);
     for (at, scalar) in scalars.enumerate() {
@@ -46,23 +46,39 @@ pub(super) fn positions<'v>(scalars: impl IntoIterator<Item = Scalar<'v>>) -> Po
 }
 
 /// The merge key of an item.
-pub(super) fn key_of<'v>(item: &'v Value, key: &str) -> Result<Scalar<'v>, Fault> {
+pub(super) fn key_of<'v>(item: &'v Value, key: &str) -> Result<ScalarKey<'v>, Fault> {
     let Value::Map(map) = item else {
-        return Err(Fault::WrongType { expected: "a map", found: item.kind() });
+        return Err(Fault::WrongType {
+            expected: "a map",
+            found: item.kind(),
+        });
     };
-    let value = map.get(key).ok_or_else(|| Fault::NoMergeKey { key: key.to_owned() })?;
-    Scalar::of(value).ok_or_else(|| Fault::MergeKeyType { key: key.to_owned(), found: value.kind() })
+
+    let value = map.get(key).ok_or_else(|| Fault::NoMergeKey {
+        key: key.to_owned(),
+    })?;
+    ScalarKey::of(value).ok_or_else(|| Fault::MergeKeyType {
+        key: key.to_owned(),
+        found: value.kind(),
+    })
 }
 
 /// The identities of the items of a list: their merge keys or, without a merge key, the items themselves.
-pub(super) fn identities<'v>(list: &'v List, key: &str) -> Result<Vec<Scalar<'v>>, Error> {
+pub(super) fn identities<'v>(list: &'v List, key: &str) -> Result<Vec<ScalarKey<'v>>, Error> {
     let identity = |item: &'v Value| {
         if !key.is_empty() {
             return key_of(item, key);
         }
-        Scalar::of(item).ok_or_else(|| Fault::WrongType { expected: "a scalar", found: item.kind() })
+        ScalarKey::of(item).ok_or_else(|| Fault::WrongType {
+            expected: "a scalar",
+            found: item.kind(),
+        })
     };
-    list.iter().enumerate().map(|(at, item)| identity(item).under_index(at)).collect()
+
+    list.iter()
+        .enumerate()
+        .map(|(at, item)| identity(item).under_index(at))
+        .collect()
 }
 
 /// The one kind that all items of some lists have.
@@ -83,6 +99,7 @@ pub(super) fn item_kind(lists: &[&List]) -> Result<Kind, Error> {
             return Err(fault).under_index(at);
         }
     }
+
     first.ok_or_else(|| Fault::NoItems.into())
 }
 
@@ -101,6 +118,7 @@ pub(super) fn go_text(value: &Value) -> Cow<'_, str> {
 
 /// A float with the fewest digits, and with an exponent of at least two digits below 1e-4 and from 1e6 on.
 fn go_float(number: f64) -> String {
+    // Rust and Go agree on the digits of a float, but Go writes an exponent for large and small numbers.
     let text = format!("{number:e}");
     let Some((digits, exponent)) = text.split_once('e') else {
         return text;
@@ -118,6 +136,7 @@ const GO_EXPONENT: i32 = 6;
 
 /// Sorts as Go does when it compares strings with "less or equal": items with equal strings are in reverse order.
 pub(super) fn sort_by_text<T>(items: &mut [T], text: impl Fn(&T) -> Cow<'_, str>) {
+    // The sort is stable, so equal texts stay in the reversed order.
     items.reverse();
     items.sort_by(|a, b| text(a).cmp(&text(b)));
 }
@@ -146,7 +165,7 @@ mod tests {
 
     #[test]
     fn numbers_of_different_types_are_different() {
-        assert!(Scalar::of(&Value::from(1)) != Scalar::of(&Value::from(1.0)));
-        assert!(Scalar::of(&Value::from(0.0)) == Scalar::of(&Value::from(-0.0)));
+        assert!(ScalarKey::of(&Value::from(1)) != ScalarKey::of(&Value::from(1.0)));
+        assert!(ScalarKey::of(&Value::from(0.0)) == ScalarKey::of(&Value::from(-0.0)));
     }
 }

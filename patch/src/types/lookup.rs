@@ -1,6 +1,6 @@
 //! Looking up a field.
 
-use super::model::{Form, Node, PatchRule, PatchSchema, RawRule};
+use super::model::{PatchRule, PatchSchema, RawRule, RuleSource, SchemaNode};
 use super::{openapi, table};
 use crate::Fault;
 
@@ -32,14 +32,18 @@ impl<'t> PatchSchema<'t> {
         Ok((rule.read()?, below))
     }
 
-    pub(crate) fn look_up(self, name: &str, list: bool) -> Result<(RawRule<'t>, PatchSchema<'t>), Fault> {
-        let Node::At(types, at) = self.node else {
+    pub(crate) fn look_up(
+        self,
+        name: &str,
+        list: bool,
+    ) -> Result<(RawRule<'t>, PatchSchema<'t>), Fault> {
+        let SchemaNode::At(types, at) = self.node else {
             return Ok((RawRule::default(), PatchSchema::free()));
         };
         match types.0.form {
-            Form::V3 => openapi::version_3(types, at, name, list),
-            Form::V2 => openapi::version_2(types, at, name, list),
-            Form::Table => Ok(table::look_up(types, at, name)),
+            RuleSource::V3 => openapi::version_3(types, at, name, list),
+            RuleSource::V2 => openapi::version_2(types, at, name, list),
+            RuleSource::Table => Ok(table::look_up(types, at, name)),
         }
     }
 }

@@ -39,17 +39,17 @@ use crate::Fault;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct PatchTypes(pub(super) Arc<Inner>);
+pub struct PatchTypes(pub(super) Arc<TypesDocument>);
 
-pub(super) struct Inner {
-    pub(super) form: Form,
+pub(super) struct TypesDocument {
+    pub(super) form: RuleSource,
     pub(super) definitions: Map,
     pub(super) kinds: BTreeMap<(Str, Str), Str>,
 }
 
 /// The document with the rules, which decides how they are looked up.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum RuleSource {
     V2,
     V3,
     Table,
@@ -131,11 +131,11 @@ pub struct PatchRule<'t> {
 /// ```
 #[derive(Clone, Copy)]
 pub struct PatchSchema<'t> {
-    pub(super) node: Node<'t>,
+    pub(super) node: SchemaNode<'t>,
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Node<'t> {
+pub(super) enum SchemaNode<'t> {
     /// Nothing is known: every field is there, and none has a strategy.
     Free,
     /// A schema of a document, or the fields of a type of a table.
@@ -152,10 +152,15 @@ pub(crate) struct RawRule<'t> {
 impl<'t> RawRule<'t> {
     /// Parses the strategies. Of two, one must be `retainKeys`.
     pub(crate) fn read(self) -> Result<PatchRule<'t>, Fault> {
-        let mut rule = PatchRule { merge_key: self.merge_key, ..PatchRule::default() };
+        let mut rule = PatchRule {
+            merge_key: self.merge_key,
+            ..PatchRule::default()
+        };
         let Some(text) = self.strategies else {
             return Ok(rule);
         };
+
+        // `retainKeys` is about patches that are made, so it may stand beside a strategy.
         let names: Vec<&str> = text.split(',').collect();
         let other = match names.as_slice() {
             ["retainKeys"] => {
@@ -174,6 +179,7 @@ impl<'t> RawRule<'t> {
                 return Err(Fault::Schema { message });
             }
         };
+
         rule.strategy = match other {
             "merge" => Strategy::Merge,
             "replace" => Strategy::Replace,
@@ -194,25 +200,41 @@ impl PatchTypes {
     /// Behaviour: `PatchMetaFromOpenAPI` and `PatchMetaFromOpenAPIV3` of
     /// `k8s.io/apimachinery/pkg/util/strategicpatch`.
     pub fn from_openapi(document: &Value) -> Result<Self, TypesError> {
-        let schemas = document.get("components").and_then(|components| components.get("schemas"));
+        let schemas = document
+            .get("components")
+            .and_then(|components| components.get("schemas"));
+        // The place of the definitions tells the version of the document.
         let (form, path, at) = match (schemas, document.get("definitions"), document.get("$defs")) {
-            (Some(schemas), ..) => (Form::V3, ".components.schemas", schemas),
-            (None, Some(definitions), _) => (Form::V2, ".definitions", definitions),
-            (None, None, Some(definitions)) => (Form::V2, ".$defs", definitions),
+            (Some(schemas), ..) => (RuleSource::V3, ".components.schemas", schemas),
+            (None, Some(definitions), _) => (RuleSource::V2, ".definitions", definitions),
+            (None, None, Some(definitions)) => (RuleSource::V2, ".$defs", definitions),
             (None, None, None) => return Err(TypesError::NotOpenApi),
         };
         let definitions = expect_map(path, at)?.clone();
         let mut kinds = BTreeMap::new();
+
+        // If several definitions claim a kind, the first of them has it.
         for (name, schema) in &definitions {
-            let claims = schema.get("x-kubernetes-group-version-kind").and_then(Value::as_list);
+            let claims = schema
+                .get("x-kubernetes-group-version-kind")
+                .and_then(Value::as_list);
             for claim in claims.into_iter().flatten() {
-                let text = |field: &str| claim.get(field).and_then(Value::as_str).unwrap_or_default();
+                let text =
+                    |field: &str| claim.get(field).and_then(Value::as_str).unwrap_or_default();
                 kinds
-                    .entry((api_version(text("group"), text("version")), text("kind").into()))
+                    .entry((
+                        api_version(text("group"), text("version")),
+                        text("kind").into(),
+                    ))
                     .or_insert_with(|| name.clone());
             }
         }
-        Ok(PatchTypes(Arc::new(Inner { form, definitions, kinds })))
+
+        Ok(PatchTypes(Arc::new(TypesDocument {
+            form,
+            definitions,
+            kinds,
+        })))
     }
 
     /// The type of a name.
@@ -227,7 +249,9 @@ impl PatchTypes {
     #[doc(hidden)]
     pub fn named(&self, name: &str) -> Option<PatchSchema<'_>> {
         let schema = self.0.definitions.get(name)?;
-        Some(PatchSchema { node: Node::At(self, schema) })
+        Some(PatchSchema {
+            node: SchemaNode::At(self, schema),
+        })
     }
 
     /// The type of the objects of an `apiVersion` and a `kind`.
@@ -255,7 +279,11 @@ impl PatchTypes {
 
 /// As objects have it: the group is left out where it is empty.
 pub(super) fn api_version(group: &str, version: &str) -> Str {
-    if group.is_empty() { version.into() } else { format!("{group}/{version}").into() }
+    if group.is_empty() {
+        version.into()
+    } else {
+        format!("{group}/{version}").into()
+    }
 }
 
 pub(super) fn expect_map<'v>(path: &str, value: &'v Value) -> Result<&'v Map, TypesError> {
@@ -269,19 +297,26 @@ pub(super) fn expect_map<'v>(path: &str, value: &'v Value) -> Result<&'v Map, Ty
 impl<'t> PatchSchema<'t> {
     /// The type of which nothing is known: maps are merged, lists are replaced, and no field is unknown.
     pub const fn free() -> Self {
-        PatchSchema { node: Node::Free }
+        PatchSchema {
+            node: SchemaNode::Free,
+        }
     }
 
     /// Whether nothing is known of the type.
     #[doc(hidden)]
     pub fn is_free(&self) -> bool {
-        matches!(self.node, Node::Free)
+        matches!(self.node, SchemaNode::Free)
     }
 }
 
 impl fmt::Debug for PatchTypes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.0.definitions.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = self
+            .0
+            .definitions
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
         f.debug_struct("PatchTypes").field("names", &names).finish()
     }
 }
@@ -289,8 +324,8 @@ impl fmt::Debug for PatchTypes {
 impl fmt::Debug for PatchSchema<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.node {
-            Node::Free => f.write_str("free"),
-            Node::At(_, schema) => schema.fmt(f),
+            SchemaNode::Free => f.write_str("free"),
+            SchemaNode::At(_, schema) => schema.fmt(f),
         }
     }
 }

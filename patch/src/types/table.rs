@@ -6,7 +6,8 @@ use std::sync::Arc;
 use fieldmanager_value::{Map, Value};
 
 use super::model::{
-    Form, Inner, Node, PatchSchema, PatchTypes, RawRule, TypesError, api_version, expect_map,
+    PatchSchema, PatchTypes, RawRule, RuleSource, SchemaNode, TypesDocument, TypesError,
+    api_version, expect_map,
 };
 use super::openapi::{resolve, target};
 
@@ -26,12 +27,21 @@ pub(super) fn look_up<'t>(
         return (RawRule::default(), PatchSchema::free());
     };
     let text = |name: &str| field.get(name).and_then(Value::as_str);
-    let rule = RawRule { strategies: text("strategy"), merge_key: text("key").unwrap_or_default() };
+    let rule = RawRule {
+        strategies: text("strategy"),
+        merge_key: text("key").unwrap_or_default(),
+    };
     let below = match text("type") {
         Some(name) => types.0.definitions.get(name),
         None => field.get("fields"),
     };
-    (rule, below.map_or(PatchSchema::free(), |fields| PatchSchema { node: Node::At(types, fields) }))
+
+    (
+        rule,
+        below.map_or(PatchSchema::free(), |fields| PatchSchema {
+            node: SchemaNode::At(types, fields),
+        }),
+    )
 }
 
 /// The type of a field.
@@ -63,18 +73,22 @@ impl PatchTypes {
     /// ```
     #[doc(hidden)]
     pub fn to_value(&self) -> Value {
-        if self.0.form == Form::Table {
+        if self.0.form == RuleSource::Table {
             return self.document(self.0.definitions.clone());
         }
+        // A definition without a rule is left out, because an absent type has no rule either.
         let useful = self.useful();
         let mut types = Vec::new();
+
         for (name, schema) in &self.0.definitions {
             if useful.contains(name.as_str())
-                && let Some(fields) = properties(schema).and_then(|all| self.fields(all, &useful, 0))
+                && let Some(fields) =
+                    properties(schema).and_then(|all| self.fields(all, &useful, 0))
             {
                 types.push((name.clone(), fields));
             }
         }
+
         self.document(types.into_iter().collect())
     }
 
@@ -91,6 +105,7 @@ impl PatchTypes {
                 ])));
             }
         }
+
         let mut document = Map::single("types", types);
         if !kinds.is_empty() {
             document.insert("kinds", Value::from(kinds));
@@ -124,8 +139,10 @@ impl PatchTypes {
         for (name, fields) in types {
             check_fields(&format!(".types.{name}"), fields, 0)?;
         }
+        // A table without kinds is valid: its types are found by name.
         let mut kinds = BTreeMap::new();
         let list = table.get("kinds").and_then(Value::as_list);
+
         for (at, claim) in list.into_iter().flatten().enumerate() {
             let text = |field: &'static str| {
                 let found = claim.get(field).unwrap_or(&Value::Null);
@@ -136,15 +153,24 @@ impl PatchTypes {
                 })
             };
             kinds.insert(
-                (api_version(text("group")?, text("version")?), text("kind")?.into()),
+                (
+                    api_version(text("group")?, text("version")?),
+                    text("kind")?.into(),
+                ),
                 text("type")?.into(),
             );
         }
-        Ok(PatchTypes(Arc::new(Inner { form: Form::Table, definitions: types.clone(), kinds })))
+
+        Ok(PatchTypes(Arc::new(TypesDocument {
+            form: RuleSource::Table,
+            definitions: types.clone(),
+            kinds,
+        })))
     }
 
     /// The definitions that have a rule or lead to one.
     fn useful(&self) -> BTreeSet<&str> {
+        // A definition is useful if it refers to a useful one, so the search repeats until nothing is added.
         let mut useful: BTreeSet<&str> = BTreeSet::new();
         loop {
             let before = useful.len();
@@ -156,6 +182,7 @@ impl PatchTypes {
                     useful.insert(name);
                 }
             }
+
             if useful.len() == before {
                 return useful;
             }
@@ -176,19 +203,24 @@ impl PatchTypes {
     }
 
     fn fields(&self, properties: &Map, useful: &BTreeSet<&str>, depth: usize) -> Option<Value> {
+        // Deeper inline schemas have no rules, as in the search for useful definitions.
         if depth >= MAX_INLINE {
             return None;
         }
         let mut fields = Vec::new();
         for (name, property) in properties {
+            // A field is in the table if it has a rule of its own or leads to a rule.
             let mut field = Map::new();
             for (short, long) in [("strategy", STRATEGY), ("key", MERGE_KEY)] {
                 if let Some(text) = property.get(long).filter(|value| value.as_str().is_some()) {
                     field.insert(short, text.clone());
                 }
             }
+
             match self.below(property) {
-                Below::Type(name) if useful.contains(name) => drop(field.insert("type", Value::from(name))),
+                Below::Type(name) if useful.contains(name) => {
+                    drop(field.insert("type", Value::from(name)))
+                }
                 Below::Fields(inline) => {
                     if let Some(inline) = self.fields(inline, useful, depth + 1) {
                         field.insert("fields", inline);
@@ -196,25 +228,42 @@ impl PatchTypes {
                 }
                 Below::Nowhere | Below::Type(_) => {}
             }
+
             if !field.is_empty() {
                 fields.push((name.clone(), Value::Map(field)));
             }
         }
-        if fields.is_empty() { None } else { Some(Value::Map(Map::from_iter(fields))) }
+
+        if fields.is_empty() {
+            None
+        } else {
+            Some(Value::Map(Map::from_iter(fields)))
+        }
     }
 
     fn below<'t>(&'t self, property: &'t Value) -> Below<'t> {
+        // A list has the rules of its items, and a reference may be wrapped in `allOf`.
         let schema = property.get("items").unwrap_or(property);
-        let first = schema.get("allOf").and_then(Value::as_list).and_then(|all| all.get(0));
+        let first = schema
+            .get("allOf")
+            .and_then(Value::as_list)
+            .and_then(|all| all.get(0));
         let schema = first.unwrap_or(schema);
+
+        // Without the definition there are no rules below.
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
             let exists = match self.0.form {
-                Form::V3 => resolve(self, schema).is_ok(),
+                RuleSource::V3 => resolve(self, schema).is_ok(),
                 _ => target(self, reference).is_ok(),
             };
             let name = reference.rsplit('/').next().unwrap_or_default();
-            return if exists { Below::Type(name) } else { Below::Nowhere };
+            return if exists {
+                Below::Type(name)
+            } else {
+                Below::Nowhere
+            };
         }
+
         properties(schema).map_or(Below::Nowhere, Below::Fields)
     }
 }
@@ -233,10 +282,15 @@ fn check_fields(path: &str, fields: &Value, depth: usize) -> Result<(), TypesErr
                 "strategy" | "key" | "type" if value.as_str().is_some() => {}
                 _ => {
                     let expected = "the strings strategy, key and type, or fields";
-                    return Err(TypesError::WrongType { path, expected, found: value.kind() });
+                    return Err(TypesError::WrongType {
+                        path,
+                        expected,
+                        found: value.kind(),
+                    });
                 }
             }
         }
     }
+
     Ok(())
 }

@@ -1,5 +1,9 @@
 //! Helpers of the tests.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot read its own table must fail")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot read its own table must fail"
+)]
 
 use fieldmanager_patch::{PatchSchema, PatchTypes, strategic};
 use fieldmanager_value::Value;
@@ -46,7 +50,10 @@ pub(crate) fn check_apply(original: &str, patch: &str, result: &str) {
     let types = types();
     let found = strategic::apply(&yaml(original), &yaml(patch), item(&types));
     let found = found.unwrap_or_else(|error| panic!("{original} + {patch}: {error}"));
-    assert!(found.strict_eq(&yaml(result)), "{original} + {patch} = {found}, expected {result}");
+    assert!(
+        found.strict_eq(&yaml(result)),
+        "{original} + {patch} = {found}, expected {result}"
+    );
 }
 
 #[track_caller]
@@ -54,7 +61,10 @@ pub(crate) fn check_error(original: &str, patch: &str, code: u16, text: &str) {
     let types = types();
     match strategic::apply(&yaml(original), &yaml(patch), item(&types)) {
         Ok(found) => panic!("{original} + {patch} = {found}, expected {text}"),
-        Err(error) => assert_eq!((error.to_string().as_str(), error.response().code), (text, code)),
+        Err(error) => assert_eq!(
+            (error.to_string().as_str(), error.response().code),
+            (text, code)
+        ),
     }
 }
 
@@ -62,7 +72,10 @@ pub(crate) fn check_error(original: &str, patch: &str, code: u16, text: &str) {
 pub(crate) fn check_two_way(original: &str, modified: &str, patch: &str) {
     let types = types();
     let found = strategic::create_two_way(&yaml(original), &yaml(modified), item(&types)).unwrap();
-    assert!(found.strict_eq(&yaml(patch)), "{original} -> {modified}: {found}, expected {patch}");
+    assert!(
+        found.strict_eq(&yaml(patch)),
+        "{original} -> {modified}: {found}, expected {patch}"
+    );
     // A patch cannot set null, and a set has each value once.
     if !modified.contains("null") && !modified.contains("c, c") {
         check_apply(original, &found.to_json(), modified);
@@ -74,7 +87,8 @@ pub(crate) fn check_three_way(original: &str, modified: &str, current: &str, pat
     let types = types();
     let (original, modified, current) = (yaml(original), yaml(modified), yaml(current));
     for overwrite in [true, false] {
-        let found = strategic::create_three_way(&original, &modified, &current, item(&types), overwrite);
+        let found =
+            strategic::create_three_way(&original, &modified, &current, item(&types), overwrite);
         let found = found.unwrap();
         assert!(
             found.strict_eq(&yaml(patch)),

@@ -89,15 +89,19 @@ impl CustomResource {
     /// ```
     #[doc(hidden)]
     pub fn condition(&self) -> Option<Condition> {
+        // The flag is one of the violations, although it is not a part of a schema.
         let mut errors = Vec::new();
         if self.preserve_unknown_fields {
             let path = FieldPath::root("spec").child("preserveUnknownFields");
             errors.push(FieldError::invalid(path, true, "must be false"));
         }
+
         for (at, version) in self.versions.iter().enumerate() {
             let Some(schema) = &version.schema else {
                 continue;
             };
+            // A schema that cannot be read says nothing about the rules, so the condition is unknown and its errors are
+            // not listed.
             match Structural::from_value(schema) {
                 Ok(structural) => errors.extend(structural.validate(&schema_path(at))),
                 Err(error) => {
@@ -112,23 +116,35 @@ impl CustomResource {
                 }
             }
         }
+
         if errors.is_empty() {
             return None;
         }
-        Some(Condition { status: ConditionStatus::True, reason: "Violations", message: aggregate(&errors) })
+        Some(Condition {
+            status: ConditionStatus::True,
+            reason: "Violations",
+            message: aggregate(&errors),
+        })
     }
 }
 
 /// The path of a version's schema in the document.
 pub(super) fn schema_path(version: usize) -> FieldPath {
-    FieldPath::root("spec").child("versions").index(version).child("schema").child("openAPIV3Schema")
+    FieldPath::root("spec")
+        .child("versions")
+        .index(version)
+        .child("schema")
+        .child("openAPIV3Schema")
 }
 
 /// Joins several distinct messages, with brackets if there is more than one: `[a, b]`.
 fn aggregate(errors: &[FieldError]) -> String {
     let mut seen = BTreeSet::new();
-    let messages: Vec<String> =
-        errors.iter().map(ToString::to_string).filter(|message| seen.insert(message.clone())).collect();
+    let messages: Vec<String> = errors
+        .iter()
+        .map(ToString::to_string)
+        .filter(|message| seen.insert(message.clone()))
+        .collect();
     match messages.as_slice() {
         [one] => one.clone(),
         several => format!("[{}]", several.join(", ")),

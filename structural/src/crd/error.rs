@@ -53,7 +53,11 @@ pub enum CrdError {
 }
 
 fn lines(errors: &[FieldError]) -> String {
-    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    errors
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn versions(known: &[Str]) -> String {

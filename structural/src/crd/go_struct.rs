@@ -69,20 +69,32 @@ const SCHEMA: &[Member] = &[
     ("AnyOf", "anyOf", Form::Schemas),
     ("Not", "not", Form::Schema),
     ("Properties", "properties", Form::SchemaMap),
-    ("AdditionalProperties", "additionalProperties", Form::SchemaOrBool),
+    (
+        "AdditionalProperties",
+        "additionalProperties",
+        Form::SchemaOrBool,
+    ),
     ("PatternProperties", "patternProperties", Form::SchemaMap),
     ("Dependencies", "dependencies", Form::Dependencies),
     ("AdditionalItems", "additionalItems", Form::SchemaOrBool),
     ("Definitions", "definitions", Form::SchemaMap),
     ("ExternalDocs", "externalDocs", Form::Struct(DOCS)),
     ("Example", "example", Form::Optional),
-    ("XPreserveUnknownFields", "x-kubernetes-preserve-unknown-fields", Form::Optional),
+    (
+        "XPreserveUnknownFields",
+        "x-kubernetes-preserve-unknown-fields",
+        Form::Optional,
+    ),
     ("XEmbeddedResource", "x-kubernetes-embedded-resource", FLAG),
     ("XIntOrString", "x-kubernetes-int-or-string", FLAG),
     ("XListMapKeys", "x-kubernetes-list-map-keys", Form::Optional),
     ("XListType", "x-kubernetes-list-type", Form::Optional),
     ("XMapType", "x-kubernetes-map-type", Form::Optional),
-    ("XValidations", "x-kubernetes-validations", Form::Structs(RULE)),
+    (
+        "XValidations",
+        "x-kubernetes-validations",
+        Form::Structs(RULE),
+    ),
 ];
 
 const SCALE: &[Member] = &[
@@ -106,14 +118,29 @@ const VERSION: &[Member] = &[
     ("Storage", "storage", FLAG),
     ("Deprecated", "deprecated", FLAG),
     ("DeprecationWarning", "deprecationWarning", Form::Optional),
-    ("Schema", "schema", Form::Struct(&[("OpenAPIV3Schema", "openAPIV3Schema", Form::Schema)])),
+    (
+        "Schema",
+        "schema",
+        Form::Struct(&[("OpenAPIV3Schema", "openAPIV3Schema", Form::Schema)]),
+    ),
     (
         "Subresources",
         "subresources",
-        Form::Struct(&[("Status", "status", Form::Optional), ("Scale", "scale", Form::Struct(SCALE))]),
+        Form::Struct(&[
+            ("Status", "status", Form::Optional),
+            ("Scale", "scale", Form::Struct(SCALE)),
+        ]),
     ),
-    ("AdditionalPrinterColumns", "additionalPrinterColumns", Form::Structs(COLUMN)),
-    ("SelectableFields", "selectableFields", Form::Structs(&[("JSONPath", "jsonPath", TEXT)])),
+    (
+        "AdditionalPrinterColumns",
+        "additionalPrinterColumns",
+        Form::Structs(COLUMN),
+    ),
+    (
+        "SelectableFields",
+        "selectableFields",
+        Form::Structs(&[("JSONPath", "jsonPath", TEXT)]),
+    ),
 ];
 
 /// The members of a schema: their names in Go and in a document, in the order of the struct.
@@ -137,8 +164,11 @@ pub fn rule(rule: &Value) -> String {
 
 /// The versions of a definition, without the members that `hidden` names.
 pub fn versions(versions: &[&Map], hidden: &[&str]) -> String {
+    // Hidden members are removed, so that they are written with their zero values.
     let shown = |version: &&Map| {
-        let edits = version.iter().filter(|(name, _)| hidden.contains(&name.as_str()));
+        let edits = version
+            .iter()
+            .filter(|(name, _)| hidden.contains(&name.as_str()));
         Value::Map(version.with_edits(edits.map(|(name, _)| (name.clone(), None)).collect()))
     };
     let shown: Vec<Value> = versions.iter().map(shown).collect();
@@ -149,22 +179,37 @@ pub fn versions(versions: &[&Map], hidden: &[&str]) -> String {
 
 fn write(value: Option<&Value>, form: Form, out: &mut String) {
     level(|| {
+        // Null decodes to the zero value in Go, like an absent member.
         let value = value.filter(|value| !value.is_null());
         match (value, form) {
             (None, Form::Plain(zero)) => out.push_str(zero),
             (None, _) => out.push_str("null"),
-            (Some(value), Form::Plain(_) | Form::Optional) => value.write_json_escaped(out, Escape::Go),
+            (Some(value), Form::Plain(_) | Form::Optional) => {
+                value.write_json_escaped(out, Escape::Go)
+            }
             (Some(value), Form::Schema) => members(value, SCHEMA, out),
             (Some(value), Form::Struct(of)) => members(value, of, out),
             (Some(value), Form::Schemas) => list(value, Form::Schema, out),
             (Some(value), Form::Structs(of)) => list(value, Form::Struct(of), out),
             (Some(value), Form::SchemaMap) => entries(value, Form::Schema, out),
-            (Some(value), Form::SchemaOrSchemas) => either(value, "JSONSchemas", Form::Schemas, out),
+            (Some(value), Form::SchemaOrSchemas) => {
+                either(value, "JSONSchemas", Form::Schemas, out)
+            }
             (Some(value), Form::SchemaOrStrings) => either(value, "Property", Form::Optional, out),
+
+            // The Go struct has a boolean besides the schema, which is true unless the keyword is `false`.
             (Some(value), Form::SchemaOrBool) => {
-                let allows = if *value == Value::Bool(false) { "false" } else { "true" };
+                let allows = if *value == Value::Bool(false) {
+                    "false"
+                } else {
+                    "true"
+                };
                 out.push_str(&format!("{{\"Allows\":{allows},\"Schema\":"));
-                write(Some(value).filter(|value| value.as_map().is_some()), Form::Schema, out);
+                write(
+                    Some(value).filter(|value| value.as_map().is_some()),
+                    Form::Schema,
+                    out,
+                );
                 out.push('}');
             }
             (Some(value), Form::Dependencies) => entries(value, Form::SchemaOrStrings, out),
@@ -174,6 +219,7 @@ fn write(value: Option<&Value>, form: Form, out: &mut String) {
 
 /// A struct with two members: a schema, or a list under another name.
 fn either(value: &Value, name: &str, form: Form, out: &mut String) {
+    // Go has a struct for a keyword with two forms, and writes both of its members.
     let is_list = value.as_list().is_some();
     out.push_str("{\"Schema\":");
     write(Some(value).filter(|_| !is_list), Form::Schema, out);

@@ -14,7 +14,11 @@ pub(super) fn string<'v>(schema: &'v Map, name: &str) -> &'v str {
 
 /// The strings of a list. Items of other types are skipped.
 pub(super) fn strings(list: Option<&Value>) -> Vec<&str> {
-    list.and_then(Value::as_list).into_iter().flat_map(List::iter).filter_map(Value::as_str).collect()
+    list.and_then(Value::as_list)
+        .into_iter()
+        .flat_map(List::iter)
+        .filter_map(Value::as_str)
+        .collect()
 }
 
 /// Whether the value of a keyword is `true`.

@@ -11,16 +11,28 @@ const MAP_TYPE: &str = "x-kubernetes-map-type";
 const KEYS: &str = "x-kubernetes-list-map-keys";
 
 /// Adds the faults of the list and map types of one schema.
-pub(super) fn check(schema: &Map, path: &FieldPath, rules: SchemaRules, errors: &mut Vec<FieldError>) {
+pub(super) fn check(
+    schema: &Map,
+    path: &FieldPath,
+    rules: SchemaRules,
+    errors: &mut Vec<FieldError>,
+) {
     let list_type = schema.get(LIST_TYPE).and_then(Value::as_str);
     let map_type = schema.get(MAP_TYPE).and_then(Value::as_str);
     let items = schema.get("items").and_then(Value::as_map);
+    // The type of the schema and the value of the extension are independent faults, so both are reported.
     if let Some(map_type) = map_type {
         has_type(schema, path, "object", MAP_TYPE, errors);
         if !["atomic", "granular"].contains(&map_type) {
-            errors.push(FieldError::not_supported(path.child(MAP_TYPE), map_type, &["atomic", "granular"]));
+            errors.push(FieldError::not_supported(
+                path.child(MAP_TYPE),
+                map_type,
+                &["atomic", "granular"],
+            ));
         }
     }
+
+    // Only a list has items to compare, so the items of a set are checked only if the type is `array`.
     if let Some(list_type) = list_type {
         if has_type(schema, path, "array", LIST_TYPE, errors)
             && rules.atomic_sets
@@ -29,12 +41,18 @@ pub(super) fn check(schema: &Map, path: &FieldPath, rules: SchemaRules, errors: 
         {
             atomic_items(items, &path.child("items"), errors);
         }
+
         if !["atomic", "set", "map"].contains(&list_type) {
-            let error =
-                FieldError::not_supported(path.child(LIST_TYPE), list_type, &["atomic", "set", "map"]);
+            let error = FieldError::not_supported(
+                path.child(LIST_TYPE),
+                list_type,
+                &["atomic", "set", "map"],
+            );
             errors.push(error);
         }
     }
+
+    // Keys have an effect only in a list of type map.
     let keys = strings(schema.get(KEYS));
     if !keys.is_empty() {
         let detail = "must be map if x-kubernetes-list-map-keys is non-empty";
@@ -44,10 +62,14 @@ pub(super) fn check(schema: &Map, path: &FieldPath, rules: SchemaRules, errors: 
             Some(other) => errors.push(FieldError::invalid(path.child(LIST_TYPE), other, detail)),
         }
     }
+
     if list_type == Some("map") {
         map_list(schema, &keys, path, errors);
     }
-    if let (true, Some(list_type @ ("map" | "set")), Some(items)) = (rules.list_keys, list_type, items) {
+    // `list_keys` is off for an update of a definition that violated these rules before, which may violate them again.
+    if let (true, Some(list_type @ ("map" | "set")), Some(items)) =
+        (rules.list_keys, list_type, items)
+    {
         merged_items(items, list_type, &keys, path, errors);
     }
 }
@@ -64,20 +86,25 @@ fn has_type(
     if found == expected {
         return true;
     }
-    let (path, detail) = (path.child("type"), format!("must be {expected} if {extension} is specified"));
+    let (path, detail) = (
+        path.child("type"),
+        format!("must be {expected} if {extension} is specified"),
+    );
     errors.push(match found {
         "" => FieldError::required(path, detail),
         found => FieldError::invalid(path, found, detail),
     });
+
     false
 }
 
 /// Whether the schema is a set whose items are not atomic.
 pub(super) fn has_granular_set(schema: &Map) -> bool {
     let mut errors = Vec::new();
-    if let (Some("set"), Some(items)) =
-        (schema.get(LIST_TYPE).and_then(Value::as_str), schema.get("items").and_then(Value::as_map))
-    {
+    if let (Some("set"), Some(items)) = (
+        schema.get(LIST_TYPE).and_then(Value::as_str),
+        schema.get("items").and_then(Value::as_map),
+    ) {
         atomic_items(items, &FieldPath::empty(), &mut errors);
     }
     !errors.is_empty()
@@ -86,11 +113,19 @@ pub(super) fn has_granular_set(schema: &Map) -> bool {
 /// Whether the schema is a set or a list of type map whose items or keys may be absent or null.
 pub(super) fn has_bad_keys(schema: &Map) -> bool {
     let mut errors = Vec::new();
-    if let (Some(list_type @ ("map" | "set")), Some(items)) =
-        (schema.get(LIST_TYPE).and_then(Value::as_str), schema.get("items").and_then(Value::as_map))
-    {
-        merged_items(items, list_type, &strings(schema.get(KEYS)), &FieldPath::empty(), &mut errors);
+    if let (Some(list_type @ ("map" | "set")), Some(items)) = (
+        schema.get(LIST_TYPE).and_then(Value::as_str),
+        schema.get("items").and_then(Value::as_map),
+    ) {
+        merged_items(
+            items,
+            list_type,
+            &strings(schema.get(KEYS)),
+            &FieldPath::empty(),
+            &mut errors,
+        );
     }
+
     !errors.is_empty()
 }
 
@@ -102,6 +137,7 @@ fn atomic_items(items: &Map, path: &FieldPath, errors: &mut Vec<FieldError>) {
         _ => return,
     };
     let found = items.get(extension).and_then(Value::as_str);
+
     if found.map_or(!unset, |found| found != "atomic") {
         errors.push(FieldError::invalid(
             path.child(extension),
@@ -120,6 +156,7 @@ fn map_list(schema: &Map, keys: &[&str], path: &FieldPath, errors: &mut Vec<Fiel
             "must not be empty if x-kubernetes-list-type is map",
         ));
     }
+
     let items = match given(schema, "items") {
         None => {
             errors.push(FieldError::required(
@@ -138,6 +175,8 @@ fn map_list(schema: &Map, keys: &[&str], path: &FieldPath, errors: &mut Vec<Fiel
             return;
         }
     };
+
+    // The keys are properties of the items, so they are checked only if the items are objects.
     let items_path = path.child("items");
     if string(items, "type") != "object" {
         errors.push(FieldError::invalid(
@@ -147,6 +186,7 @@ fn map_list(schema: &Map, keys: &[&str], path: &FieldPath, errors: &mut Vec<Fiel
         ));
         return;
     }
+
     for (at, key) in keys.iter().enumerate() {
         let all = || Value::from(keys.to_vec());
         match property(items, key) {
@@ -165,8 +205,13 @@ fn map_list(schema: &Map, keys: &[&str], path: &FieldPath, errors: &mut Vec<Fiel
             }
             Some(_) => {}
         }
+
         if keys.iter().take(at).any(|other| other == key) {
-            errors.push(FieldError::invalid(path.child(KEYS), all(), "must not contain duplicate entries"));
+            errors.push(FieldError::invalid(
+                path.child(KEYS),
+                all(),
+                "must not contain duplicate entries",
+            ));
         }
     }
 }
@@ -176,7 +221,13 @@ fn property<'v>(schema: &'v Map, name: &str) -> Option<&'v Map> {
 }
 
 /// Neither the items nor the keys by which a list is merged may be absent or null.
-fn merged_items(items: &Map, list_type: &str, keys: &[&str], path: &FieldPath, errors: &mut Vec<FieldError>) {
+fn merged_items(
+    items: &Map,
+    list_type: &str,
+    keys: &[&str],
+    path: &FieldPath,
+    errors: &mut Vec<FieldError>,
+) {
     let path = path.child("items");
     if is_true(items, "nullable") {
         errors.push(FieldError::forbidden(
@@ -184,9 +235,12 @@ fn merged_items(items: &Map, list_type: &str, keys: &[&str], path: &FieldPath, e
             format!("cannot be nullable when x-kubernetes-list-type is {list_type}"),
         ));
     }
+
+    // A set has no keys, so only its items are checked.
     if list_type != "map" {
         return;
     }
+    // An item without one of its keys could not be matched, so each key needs a value: its own or a default.
     let required = strings(items.get("required"));
     for key in keys {
         let Some(property) = property(items, key) else {
@@ -199,6 +253,7 @@ fn merged_items(items: &Map, list_type: &str, keys: &[&str], path: &FieldPath, e
                 "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property",
             ));
         }
+
         if is_true(property, "nullable") {
             errors.push(FieldError::forbidden(
                 path.child("nullable"),

@@ -59,7 +59,9 @@ pub mod internal {
     pub use super::go_struct::{rule as rule_struct, versions as version_structs};
     pub use super::precedence::compare_versions;
     pub use super::publish::with_subschemas;
-    pub use super::rules::{check as check_schema, each_schema, has_default, has_extension, violated};
+    pub use super::rules::{
+        check as check_schema, each_schema, has_default, has_extension, violated,
+    };
     pub use super::schema_rules::SchemaRules;
 }
 
@@ -195,10 +197,17 @@ impl CustomResource {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn version(&self, name: &str) -> Result<&Version, CrdError> {
-        self.versions.iter().find(|version| version.name == *name).ok_or_else(|| CrdError::UnknownVersion {
-            version: name.into(),
-            known: self.versions.iter().map(|version| version.name.clone()).collect(),
-        })
+        self.versions
+            .iter()
+            .find(|version| version.name == *name)
+            .ok_or_else(|| CrdError::UnknownVersion {
+                version: name.into(),
+                known: self
+                    .versions
+                    .iter()
+                    .map(|version| version.name.clone())
+                    .collect(),
+            })
     }
 
     /// The kind of objects at a version.
@@ -269,10 +278,16 @@ impl CustomResource {
         subresource: &str,
     ) -> Result<BTreeMap<ApiVersion, Set>, CrdError> {
         let version = self.version(version)?;
-        let set = |names: &[&str]| -> Set { names.iter().map(|name| [PathElement::field(*name)]).collect() };
+        let set = |names: &[&str]| -> Set {
+            names
+                .iter()
+                .map(|name| [PathElement::field(*name)])
+                .collect()
+        };
         if !version.status {
             return Ok(BTreeMap::new());
         }
+
         Ok(match subresource {
             "" => BTreeMap::from([(self.api_version(&version.name), set(&["status"]))]),
             "status" => self

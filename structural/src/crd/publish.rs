@@ -100,13 +100,17 @@ impl CustomResource {
     /// Adds the definitions of a version.
     fn add_definitions(&self, version: &Version, to: &mut Map) {
         let (kind, list_kind) = (self.kind(&version.name), self.list_kind(&version.name));
-        to.insert(definition_name(&kind), published(version.schema.as_ref(), &kind));
+        to.insert(
+            definition_name(&kind),
+            published(version.schema.as_ref(), &kind),
+        );
         to.insert(definition_name(&list_kind), list(&kind, &list_kind));
     }
 }
 
 /// `com.example.v1.Shop` for the `Shop` of `example.com/v1`.
 fn definition_name(kind: &GroupVersionKind) -> Str {
+    // As for built-in kinds, the group is reversed: `example.com` becomes `com.example`.
     let mut labels: Vec<&str> = kind.group.split('.').collect();
     labels.reverse();
     format!("{}.{}.{}", labels.join("."), kind.version, kind.kind).into()
@@ -125,8 +129,15 @@ fn reference(name: &str) -> Value {
 }
 
 fn kinds(kind: &GroupVersionKind) -> Value {
-    let fields = [("group", &kind.group), ("version", &kind.version), ("kind", &kind.kind)];
-    let entry: Map = fields.into_iter().map(|(name, text)| (name, text.clone())).collect();
+    let fields = [
+        ("group", &kind.group),
+        ("version", &kind.version),
+        ("kind", &kind.kind),
+    ];
+    let entry: Map = fields
+        .into_iter()
+        .map(|(name, text)| (name, text.clone()))
+        .collect();
     Value::from(vec![Value::Map(entry)])
 }
 
@@ -147,16 +158,24 @@ fn structural(schema: &Value) -> Option<Map> {
 
 /// A structural schema with `anyOf` for what is an integer or a string; `None` if the schema is not structural.
 fn unfolded(schema: &Value) -> Option<Value> {
+    // As in the API server, only a schema without violations is published.
     if has_invalid_types(schema) {
         return None;
     }
     let structural = Structural::from_value(schema).ok()?;
-    structural.validate(&FieldPath::empty()).is_empty().then(|| structural.unfold().to_value())
+    structural
+        .validate(&FieldPath::empty())
+        .is_empty()
+        .then(|| structural.unfold().to_value())
 }
 
 /// Sets `apiVersion`, `kind` and `metadata` to the definitions of Kubernetes.
 fn set_identity(schema: &mut Map) {
-    let mut properties = schema.get("properties").and_then(Value::as_map).cloned().unwrap_or_default();
+    let mut properties = schema
+        .get("properties")
+        .and_then(Value::as_map)
+        .cloned()
+        .unwrap_or_default();
     properties.insert("apiVersion", text());
     properties.insert("kind", text());
     properties.insert("metadata", reference(OBJECT_META));
@@ -171,11 +190,15 @@ pub fn with_subschemas(schema: &Map, change: impl Fn(&Value) -> Value) -> Map {
             out.insert(name, change(inner));
         }
     }
+
     if let Some(Value::Map(properties)) = schema.get("properties") {
-        let properties: Map =
-            properties.iter().map(|(name, property)| (name.clone(), change(property))).collect();
+        let properties: Map = properties
+            .iter()
+            .map(|(name, property)| (name.clone(), change(property)))
+            .collect();
         out.insert("properties", properties);
     }
+
     out
 }
 
@@ -187,16 +210,19 @@ fn complete(schema: &Value) -> Value {
             return schema.clone();
         };
         let mut out = with_subschemas(schema, complete);
+
         // The API server's encoder omits an empty example but writes every default.
         if out.get("example").is_some_and(is_empty) {
             out.remove("example");
         }
         if schema.get(EMBEDDED) == Some(&Value::Bool(true)) {
             set_identity(&mut out);
+            // An embedded resource must have both fields, whether or not the schema requires them.
             let mut required = match schema.get("required") {
                 Some(Value::List(required)) => required.clone(),
                 _ => List::default(),
             };
+
             for name in ["kind", "apiVersion"] {
                 if !required.iter().any(|known| known.as_str() == Some(name)) {
                     required.push(name.into());
@@ -204,6 +230,7 @@ fn complete(schema: &Value) -> Value {
             }
             out.insert("required", required);
         }
+
         out.into()
     })
 }
@@ -233,6 +260,7 @@ fn list(kind: &GroupVersionKind, list_kind: &GroupVersionKind) -> Value {
     out.insert("properties", properties);
     out.insert("required", vec!["items"]);
     out.insert("x-kubernetes-group-version-kind", kinds(list_kind));
+
     out.into()
 }
 

@@ -60,6 +60,7 @@ impl CustomResource {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn from_value(document: &Value) -> Result<Self, CrdError> {
+        // Another object would have most fields missing, so its kind is reported instead of them.
         match GroupVersionKind::of_object(document) {
             Some(kind) if kind.api_version() == API_VERSION && kind.kind == KIND => {}
             Some(kind) => {
@@ -72,10 +73,17 @@ impl CustomResource {
                 });
             }
         }
+
+        // Faults are collected, so that one error names all fields that cannot be read.
         let mut reader = Reader::default();
         let path = FieldPath::root("spec");
         let empty = Map::new();
-        let spec = reader.map(document.as_map().unwrap_or(&empty), "spec", &FieldPath::empty(), true);
+        let spec = reader.map(
+            document.as_map().unwrap_or(&empty),
+            "spec",
+            &FieldPath::empty(),
+            true,
+        );
         let read = spec.map(|spec| CustomResource {
             group: reader.name(spec, "group", &path),
             names: reader.names(spec, &path),
@@ -83,6 +91,7 @@ impl CustomResource {
             preserve_unknown_fields: reader.flag(spec, "preserveUnknownFields", &path),
             versions: reader.versions(spec, &path),
         });
+
         match read {
             Some(read) if reader.errors.is_empty() => Ok(read),
             _ => Err(CrdError::Fields(reader.errors)),
@@ -106,7 +115,13 @@ impl Reader {
         });
     }
 
-    fn map<'v>(&mut self, of: &'v Map, name: &str, path: &FieldPath, required: bool) -> Option<&'v Map> {
+    fn map<'v>(
+        &mut self,
+        of: &'v Map,
+        name: &str,
+        path: &FieldPath,
+        required: bool,
+    ) -> Option<&'v Map> {
         match of.get(name) {
             Some(Value::Map(map)) => return Some(map),
             None | Some(Value::Null) if required => {
@@ -141,7 +156,9 @@ impl Reader {
     /// Reads a string. An empty string is equivalent to an absent one.
     fn text(&mut self, of: &Map, name: &str, path: &FieldPath) -> Option<Str> {
         match of.get(name) {
-            Some(Value::String(text)) => return Some(text.into()).filter(|text: &Str| !text.is_empty()),
+            Some(Value::String(text)) => {
+                return Some(text.into()).filter(|text: &Str| !text.is_empty());
+            }
             None | Some(Value::Null) => {}
             Some(other) => self.wrong_type(path.child(name), other, "string"),
         }
@@ -150,6 +167,7 @@ impl Reader {
 
     /// Reads a required string. If it is missing, adds an error and returns an empty string.
     fn name(&mut self, of: &Map, name: &str, path: &FieldPath) -> Str {
+        // A value of a wrong type is reported by `text` already, so it is not reported as missing too.
         let before = self.errors.len();
         match self.text(of, name, path) {
             Some(text) => text,
@@ -164,12 +182,18 @@ impl Reader {
 
     fn texts(&mut self, of: &Map, name: &str, path: &FieldPath) -> Vec<Str> {
         let mut out = Vec::new();
-        for (at, item) in self.list(of, name, path).into_iter().flat_map(List::iter).enumerate() {
+        for (at, item) in self
+            .list(of, name, path)
+            .into_iter()
+            .flat_map(List::iter)
+            .enumerate()
+        {
             match item {
                 Value::String(text) => out.push(text.into()),
                 other => self.wrong_type(path.child(name).index(at), other, "string"),
             }
         }
+
         out
     }
 
@@ -181,6 +205,8 @@ impl Reader {
             // One error is enough if the whole map is missing.
             return Names::default();
         }
+
+        // The API server fills in these names when a definition is created, so a manifest may omit them.
         let kind = self.name(names, "kind", &path);
         let singular = self.text(names, "singular", &path);
         let list_kind = self.text(names, "listKind", &path);
@@ -200,10 +226,15 @@ impl Reader {
             "Cluster" => return Scope::Cluster,
             "Namespaced" | "" => {}
             other => {
-                let error = FieldError::not_supported(path.child("scope"), other, &["Cluster", "Namespaced"]);
+                let error = FieldError::not_supported(
+                    path.child("scope"),
+                    other,
+                    &["Cluster", "Namespaced"],
+                );
                 self.errors.push(error);
             }
         }
+
         Scope::Namespaced
     }
 
@@ -219,13 +250,21 @@ impl Reader {
                 continue;
             };
             let version = self.one_version(item, &path);
+
+            // A missing name is reported as such, so two of them are not duplicates.
             if !version.name.is_empty() && out.iter().any(|other| other.name == version.name) {
-                self.errors.push(FieldError::duplicate(path.child("name"), version.name.clone()));
+                self.errors.push(FieldError::duplicate(
+                    path.child("name"),
+                    version.name.clone(),
+                ));
             }
             out.push(version);
         }
+
+        // A list of a wrong type has an error already, so it is not reported as missing.
         if out.is_empty() && self.errors.len() == before {
-            self.errors.push(FieldError::required(path, "a list of versions"));
+            self.errors
+                .push(FieldError::required(path, "a list of versions"));
         }
         out
     }
@@ -236,9 +275,12 @@ impl Reader {
             .and_then(|schema| self.map(schema, "openAPIV3Schema", &path.child("schema"), false));
         let subresources = self.map(version, "subresources", path, false);
         let sub_path = path.child("subresources");
-        let status = subresources
-            .is_some_and(|subresources| self.map(subresources, "status", &sub_path, false).is_some());
-        let scale = subresources.and_then(|subresources| self.map(subresources, "scale", &sub_path, false));
+        let status = subresources.is_some_and(|subresources| {
+            self.map(subresources, "status", &sub_path, false).is_some()
+        });
+        let scale =
+            subresources.and_then(|subresources| self.map(subresources, "scale", &sub_path, false));
+
         Version {
             name: self.name(version, "name", path),
             served: self.flag(version, "served", path),

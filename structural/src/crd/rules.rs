@@ -49,7 +49,10 @@ const WITH_SCHEMAS: [&str; 11] = [
 /// Calls `visit` with every direct subschema: its keyword, the step after the keyword, and the subschema.
 fn each_below<'v>(schema: &'v Value, mut visit: impl FnMut(&'static str, Step<'v>, &'v Value)) {
     for name in WITH_SCHEMAS {
-        let is_map = matches!(name, "properties" | "definitions" | "dependencies" | "patternProperties");
+        let is_map = matches!(
+            name,
+            "properties" | "definitions" | "dependencies" | "patternProperties"
+        );
         match schema.get(name) {
             Some(Value::Map(schemas)) if is_map => {
                 for (key, inner) in schemas {
@@ -74,11 +77,14 @@ pub(super) fn any(schema: &Value, condition: &dyn Fn(&Map) -> bool) -> bool {
         level(|| {
             let mut found = schema.as_map().is_some_and(condition);
             if depth < MAX_DEPTH {
-                each_below(schema, |_, _, inner| found = found || below(inner, condition, depth + 1));
+                each_below(schema, |_, _, inner| {
+                    found = found || below(inner, condition, depth + 1)
+                });
             }
             found
         })
     }
+
     below(schema, condition, 0)
 }
 
@@ -90,6 +96,7 @@ pub fn has_default(schema: &Value) -> bool {
 /// Whether a schema has a type, a set or keys of a list that the rules refuse. A definition that violated a rule before
 /// may violate it again.
 pub fn violated(schema: &Value) -> SchemaRules {
+    // Other rules apply to each update, so only these three are looked up in the old definition.
     SchemaRules {
         types: has_invalid_types(schema),
         atomic_sets: any(schema, &lists::has_granular_set),
@@ -102,7 +109,8 @@ pub fn violated(schema: &Value) -> SchemaRules {
 pub fn has_extension(schema: &Value) -> bool {
     any(schema, &|schema| {
         let is_filled = |name: &str| {
-            given(schema, name).is_some_and(|value| value.as_list().is_none_or(|list| !list.is_empty()))
+            given(schema, name)
+                .is_some_and(|value| value.as_list().is_none_or(|list| !list.is_empty()))
         };
         is_true(schema, "x-kubernetes-embedded-resource")
             || is_true(schema, "x-kubernetes-int-or-string")
@@ -140,10 +148,26 @@ pub fn check(schema: &Value, path: &FieldPath, rules: SchemaRules) -> Vec<FieldE
     if rules.beside_status {
         at_root_beside_status(schema, path, &mut errors);
     }
+    // The root is an object that is stored, which cannot be null.
     if schema.get("nullable") == Some(&Value::Bool(true)) {
-        errors.push(FieldError::forbidden(path.child("nullable"), "nullable cannot be true at the root"));
+        errors.push(FieldError::forbidden(
+            path.child("nullable"),
+            "nullable cannot be true at the root",
+        ));
     }
-    check_one(schema, path, &Place { rules, root: true, in_meta: false, no_default: None }, &mut errors);
+
+    check_one(
+        schema,
+        path,
+        &Place {
+            rules,
+            root: true,
+            in_meta: false,
+            no_default: None,
+        },
+        &mut errors,
+    );
+
     errors
 }
 
@@ -160,20 +184,31 @@ fn at_root_beside_status(schema: &Value, path: &FieldPath, errors: &mut Vec<Fiel
             | "x-kubernetes-map-type" => value.is_null(),
             _ => is_zero(value),
         };
+        // A keyword with the zero value is like an absent one, so it does not count as set.
         let Some(value) = schema.get(keyword).filter(|value| !says_nothing(value)) else {
             continue;
         };
+
+        // Only the first fault is reported, in the order of the members in Go.
         if name == "Type" {
             if value.as_str() != Some("object") {
                 let detail = "only \"object\" is allowed as the type at the root of the schema if the status subresource is enabled";
-                errors.push(FieldError::invalid(path.child("type"), value.clone(), detail));
+                errors.push(FieldError::invalid(
+                    path.child("type"),
+                    value.clone(),
+                    detail,
+                ));
                 return;
             }
         } else if !ALLOWED_AT_ROOT.split(' ').any(|allowed| allowed == name) {
             let detail = format!(
                 "only [{ALLOWED_AT_ROOT}] fields are allowed at the root of the schema if the status subresource is enabled"
             );
-            errors.push(FieldError::invalid_shown(path.clone(), &go_struct::schema(schema), detail));
+            errors.push(FieldError::invalid_shown(
+                path.clone(),
+                &go_struct::schema(schema),
+                detail,
+            ));
             return;
         }
     }
@@ -200,16 +235,31 @@ fn check_one(schema: &Value, path: &FieldPath, place: &Place, errors: &mut Vec<F
                 "uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
             ));
         }
-        let has_properties = map.get("properties").and_then(Value::as_map).is_some_and(|all| !all.is_empty());
-        let closed = matches!(map.get("additionalProperties"), Some(Value::Map(_) | Value::Bool(false)));
+
+        // `additionalProperties: true` says nothing about declared properties, so only a schema and `false` exclude
+        // them.
+        let has_properties = map
+            .get("properties")
+            .and_then(Value::as_map)
+            .is_some_and(|all| !all.is_empty());
+        let closed = matches!(
+            map.get("additionalProperties"),
+            Some(Value::Map(_) | Value::Bool(false))
+        );
+
         if has_properties && closed {
             errors.push(FieldError::forbidden(
                 path.child("additionalProperties"),
                 "additionalProperties and properties are mutual exclusive",
             ));
         }
+
         each_below(schema, |name, step, inner| {
-            let mut below = Place { root: false, ..place.clone() };
+            // What is known about the place holds for all schemas below, except that only one schema is the root.
+            let mut below = Place {
+                root: false,
+                ..place.clone()
+            };
             match (name, &step) {
                 // For these keywords, presence is enough.
                 ("patternProperties" | "additionalItems", _) => return,
@@ -218,6 +268,7 @@ fn check_one(schema: &Value, path: &FieldPath, place: &Place, errors: &mut Vec<F
                         Some("inside additionalProperties applying to object metadata".to_owned());
                 }
                 ("properties", Step::Key(key @ ("apiVersion" | "kind" | "metadata"))) => {
+                    // Only a resource has metadata of the API server; other objects may have fields of these names.
                     let resource = place.root || is_true(map, "x-kubernetes-embedded-resource");
                     below.in_meta |= resource;
                     if place.root {
@@ -226,6 +277,7 @@ fn check_one(schema: &Value, path: &FieldPath, place: &Place, errors: &mut Vec<F
                 }
                 _ => {}
             }
+
             let path = match step {
                 Step::This => path.child(name),
                 Step::Key(key) => path.child(name).key(key),
@@ -233,9 +285,15 @@ fn check_one(schema: &Value, path: &FieldPath, place: &Place, errors: &mut Vec<F
             };
             check_one(inner, &path, &below, errors);
         });
+
+        // As in the API server, `false` is not the same as an absent keyword.
         if map.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(false)) {
             let path = path.child("x-kubernetes-preserve-unknown-fields");
-            errors.push(FieldError::invalid(path, false, "must be true or undefined"));
+            errors.push(FieldError::invalid(
+                path,
+                false,
+                "must be true or undefined",
+            ));
         }
         lists::check(map, path, place.rules, errors);
         validations::check(map, path, place.rules.is_readable, errors);
@@ -244,38 +302,68 @@ fn check_one(schema: &Value, path: &FieldPath, place: &Place, errors: &mut Vec<F
 
 /// Checks the keywords of one schema.
 fn keywords(schema: &Map, path: &FieldPath, place: &Place, errors: &mut Vec<FieldError>) {
+    // The rule for types is off for a definition that violated it before.
     let type_name = string(schema, "type");
     if place.rules.types && !type_name.is_empty() && !TYPES.contains(&type_name) {
-        errors.push(FieldError::not_supported(path.child("type"), type_name, &TYPES));
+        errors.push(FieldError::not_supported(
+            path.child("type"),
+            type_name,
+            &TYPES,
+        ));
     }
+
     if let Some(reason) = &place.no_default
         && given(schema, "default").is_some()
     {
-        errors.push(FieldError::forbidden(path.child("default"), format!("must not be set {reason}")));
+        errors.push(FieldError::forbidden(
+            path.child("default"),
+            format!("must not be set {reason}"),
+        ));
     }
+
+    // These keywords of JSON Schema have no counterpart in a structural schema.
     let unsupported = [
         ("id", !string(schema, "id").is_empty()),
-        ("additionalItems", given(schema, "additionalItems").is_some()),
-        ("patternProperties", has_entries(schema, "patternProperties")),
+        (
+            "additionalItems",
+            given(schema, "additionalItems").is_some(),
+        ),
+        (
+            "patternProperties",
+            has_entries(schema, "patternProperties"),
+        ),
         ("definitions", has_entries(schema, "definitions")),
         ("dependencies", given(schema, "dependencies").is_some()),
         ("$ref", given(schema, "$ref").is_some()),
     ];
+
     for (name, _) in unsupported.into_iter().filter(|(_, there)| *there) {
-        errors.push(FieldError::forbidden(path.child(name), format!("{name} is not supported")));
+        errors.push(FieldError::forbidden(
+            path.child(name),
+            format!("{name} is not supported"),
+        ));
     }
+
+    // Null is a value of nullable schemas, not a type.
     if type_name == "null" {
         errors.push(FieldError::forbidden(
             path.child("type"),
             "type cannot be set to null, use nullable as an alternative",
         ));
     }
-    if schema.get("items").and_then(Value::as_list).is_some_and(|items| !items.is_empty()) {
+
+    if schema
+        .get("items")
+        .and_then(Value::as_list)
+        .is_some_and(|items| !items.is_empty())
+    {
         errors.push(FieldError::forbidden(
             path.child("items"),
             "items must be a schema object and not an array",
         ));
     }
+
+    // The metadata of a resource has no resources inside.
     if place.in_meta && is_true(schema, "x-kubernetes-embedded-resource") {
         errors.push(FieldError::forbidden(
             path.child("x-kubernetes-embedded-resource"),
@@ -285,5 +373,8 @@ fn keywords(schema: &Map, path: &FieldPath, place: &Place, errors: &mut Vec<Fiel
 }
 
 fn has_entries(schema: &Map, name: &str) -> bool {
-    schema.get(name).and_then(Value::as_map).is_some_and(|entries| !entries.is_empty())
+    schema
+        .get(name)
+        .and_then(Value::as_map)
+        .is_some_and(|entries| !entries.is_empty())
 }

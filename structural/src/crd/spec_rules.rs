@@ -35,7 +35,10 @@ impl CustomResource {
         };
         Structural::from_value(schema)
             .map(Some)
-            .map_err(|source| CrdError::Structural { version: version.name.clone(), source })
+            .map_err(|source| CrdError::Structural {
+                version: version.name.clone(),
+                source,
+            })
     }
 
     /// The errors with which the API server refuses to create the definition, as far as names, versions, subresources
@@ -73,28 +76,59 @@ impl CustomResource {
     pub fn violations(&self) -> Vec<FieldError> {
         let mut errors = Vec::new();
         let spec = FieldPath::root("spec");
+        // A group must be a domain with a dot, which its syntax alone does not require.
         if let Some(detail) = subdomain_fault(&self.group) {
-            errors.push(FieldError::invalid(spec.child("group"), self.group.clone(), detail));
+            errors.push(FieldError::invalid(
+                spec.child("group"),
+                self.group.clone(),
+                detail,
+            ));
         } else if !self.group.contains('.') {
             let detail = "should be a domain with at least one dot";
-            errors.push(FieldError::invalid(spec.child("group"), self.group.clone(), detail));
+            errors.push(FieldError::invalid(
+                spec.child("group"),
+                self.group.clone(),
+                detail,
+            ));
         }
-        for (at, _) in self.versions.iter().enumerate().filter(|(_, version)| version.schema.is_none()) {
+
+        // Missing schemas are reported before all other faults of versions.
+        for (at, _) in self
+            .versions
+            .iter()
+            .enumerate()
+            .filter(|(_, version)| version.schema.is_none())
+        {
             errors.push(FieldError::required(schema_path(at), ""));
         }
+
         for (at, version) in self.versions.iter().enumerate() {
             let path = spec.child("versions").index(at);
             if let Some(detail) = label_fault(&version.name) {
-                errors.push(FieldError::invalid(path.child("name"), version.name.clone(), detail));
+                errors.push(FieldError::invalid(
+                    path.child("name"),
+                    version.name.clone(),
+                    detail,
+                ));
             }
+
+            // Whether the version has the subresource `status` decides which keywords its root may have.
             if let Some(schema) = &version.schema {
                 schema_violations(schema, &schema_path(at), version.status, &mut errors);
             }
             scale_paths(version, &path.child("subresources"), &mut errors);
         }
+
         self.storage_version(&spec, &mut errors);
         self.check_names(&spec.child("names"), &mut errors);
-        let schemas = || self.versions.iter().filter_map(|version| version.schema.as_ref());
+        // Defaults need pruning, which the flag turns off. They are a fault besides the flag itself, which a new
+        // definition may not set.
+        let schemas = || {
+            self.versions
+                .iter()
+                .filter_map(|version| version.schema.as_ref())
+        };
+
         if self.preserve_unknown_fields && schemas().any(rules::has_default) {
             errors.push(FieldError::invalid(
                 spec.child("preserveUnknownFields"),
@@ -102,6 +136,7 @@ impl CustomResource {
                 "must be false in order to use defaults in the schema",
             ));
         }
+
         if self.preserve_unknown_fields {
             errors.push(FieldError::invalid(
                 spec.child("preserveUnknownFields"),
@@ -109,6 +144,7 @@ impl CustomResource {
                 "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead",
             ));
         }
+
         errors
     }
 
@@ -119,9 +155,14 @@ impl CustomResource {
             .filter(|version| version.storage)
             .map(|version| version.name.clone())
             .collect();
+
         if stored.len() != 1 {
             let detail = "must have exactly one version marked as storage version";
-            errors.push(FieldError::invalid(spec.child("versions"), Value::from(stored), detail));
+            errors.push(FieldError::invalid(
+                spec.child("versions"),
+                Value::from(stored),
+                detail,
+            ));
         }
     }
 
@@ -132,20 +173,37 @@ impl CustomResource {
                 errors.push(FieldError::invalid(path.child(field), name.clone(), detail));
             }
         }
+
+        // A kind may have mixed case, so its syntax is checked in lower case.
         for (field, name) in [("kind", &names.kind), ("listKind", &names.list_kind)] {
             if let Some(detail) = label_fault(&name.to_lowercase()) {
                 let detail = format!("may have mixed case, but should otherwise match: {detail}");
                 errors.push(FieldError::invalid(path.child(field), name.clone(), detail));
             }
         }
+
+        // A client distinguishes an object from a list by the kind.
         if names.kind == names.list_kind {
             let detail = "kind and listKind may not be the same";
-            errors.push(FieldError::invalid(path.child("listKind"), names.list_kind.clone(), detail));
+            errors.push(FieldError::invalid(
+                path.child("listKind"),
+                names.list_kind.clone(),
+                detail,
+            ));
         }
-        for (field, list) in [("shortNames", &names.short_names), ("categories", &names.categories)] {
+
+        // Short names and categories are used like plural names, so they have the same syntax.
+        for (field, list) in [
+            ("shortNames", &names.short_names),
+            ("categories", &names.categories),
+        ] {
             for (at, name) in list.iter().enumerate() {
                 if let Some(detail) = label_fault(name) {
-                    errors.push(FieldError::invalid(path.child(field).index(at), name.clone(), detail));
+                    errors.push(FieldError::invalid(
+                        path.child(field).index(at),
+                        name.clone(),
+                        detail,
+                    ));
                 }
             }
         }
@@ -171,8 +229,13 @@ fn schema_violations(schema: &Value, path: &FieldPath, status: bool, errors: &mu
             Some(fault)
         }
     };
-    let rules =
-        SchemaRules { beside_status: status, is_readable: unreadable.is_none(), ..SchemaRules::default() };
+
+    // An unreadable schema is checked as far as possible: the rules often name the keyword that made it unreadable.
+    let rules = SchemaRules {
+        beside_status: status,
+        is_readable: unreadable.is_none(),
+        ..SchemaRules::default()
+    };
     errors.extend(rules::check(schema, path, rules));
     if errors.len() == before {
         errors.extend(unreadable);
@@ -183,9 +246,21 @@ fn scale_paths(version: &Version, path: &FieldPath, errors: &mut Vec<FieldError>
     let Some(scale) = &version.scale else {
         return;
     };
+    // The scale subresource copies between these paths and fixed fields: the wanted state is in `spec`, the observed
+    // one in `status`, and the selector in either.
     let all: [(&str, Option<&Str>, &[&str], &str); 3] = [
-        ("specReplicasPath", Some(&scale.spec_replicas), &[".spec."], ".spec"),
-        ("statusReplicasPath", Some(&scale.status_replicas), &[".status."], ".status"),
+        (
+            "specReplicasPath",
+            Some(&scale.spec_replicas),
+            &[".spec."],
+            ".spec",
+        ),
+        (
+            "statusReplicasPath",
+            Some(&scale.status_replicas),
+            &[".status."],
+            ".status",
+        ),
         (
             "labelSelectorPath",
             scale.label_selector.as_ref(),
@@ -193,10 +268,12 @@ fn scale_paths(version: &Version, path: &FieldPath, errors: &mut Vec<FieldError>
             "either .spec or .status",
         ),
     ];
+
     for (name, found, prefixes, expected) in all {
         let Some(found) = found else {
             continue;
         };
+        // Only the beginning of a path is checked here; one fault for each path is enough.
         let detail = if !found.starts_with('.') {
             "must be a simple json path starting with .".to_owned()
         } else if !prefixes.iter().any(|prefix| found.starts_with(prefix)) {
@@ -204,7 +281,11 @@ fn scale_paths(version: &Version, path: &FieldPath, errors: &mut Vec<FieldError>
         } else {
             continue;
         };
-        errors.push(FieldError::invalid(path.child("scale").child(name), found.clone(), detail));
+        errors.push(FieldError::invalid(
+            path.child("scale").child(name),
+            found.clone(),
+            detail,
+        ));
     }
 }
 

@@ -21,9 +21,11 @@ fn junctors(
     if let Some(not) = &validation.not {
         nested(not, node, here, &Trail::Child(there, "not"), errors);
     }
-    for (keyword, schemas) in
-        [("allOf", &validation.all_of), ("anyOf", &validation.any_of), ("oneOf", &validation.one_of)]
-    {
+    for (keyword, schemas) in [
+        ("allOf", &validation.all_of),
+        ("anyOf", &validation.any_of),
+        ("oneOf", &validation.one_of),
+    ] {
         let there = Trail::Child(there, keyword);
         for (at, schema) in schemas.iter().enumerate() {
             nested(schema, node, here, &Trail::Index(&there, at), errors);
@@ -43,10 +45,20 @@ fn nested(
         let (here, there) = (Trail::Child(here, "items"), Trail::Child(there, "items"));
         counterpart(items, node.items.as_ref(), &here, &there, errors);
     }
-    let (here, there) = (Trail::Child(here, "properties"), Trail::Child(there, "properties"));
+    let (here, there) = (
+        Trail::Child(here, "properties"),
+        Trail::Child(there, "properties"),
+    );
+
     for (name, property) in schema.properties.iter() {
         let (here, there) = (Trail::Key(&here, name), Trail::Key(&there, name));
-        counterpart(property, node.properties.get(name.as_str()), &here, &there, errors);
+        counterpart(
+            property,
+            node.properties.get(name.as_str()),
+            &here,
+            &there,
+            errors,
+        );
     }
 }
 

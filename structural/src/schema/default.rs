@@ -91,8 +91,12 @@ impl Filler {
             }
             Value::List(list) => {
                 self.enter(depth)?;
-                let Some(items) = &schema.items else { return Ok(None) };
-                edit_items(list, |at, item| self.present(item, items, &Trail::Index(trail, at), depth))
+                let Some(items) = &schema.items else {
+                    return Ok(None);
+                };
+                edit_items(list, |at, item| {
+                    self.present(item, items, &Trail::Index(trail, at), depth)
+                })
             }
             _ => Ok(None),
         })
@@ -112,8 +116,12 @@ impl Filler {
         trail: &Trail<'_>,
         depth: usize,
     ) -> Result<Edit, Error> {
-        let additional = schema.additional_properties.as_ref().and_then(|additional| additional.schema());
+        let additional = schema
+            .additional_properties
+            .as_ref()
+            .and_then(|additional| additional.schema());
         let mut edits: Vec<(Str, Option<Value>)> = Vec::new();
+
         // An empty map takes a step for each property, too.
         if !proceed((1 + map.len() + schema.properties.len()) as u64) {
             return Ok(None);
@@ -122,6 +130,7 @@ impl Filler {
         let mut properties = schema.properties.iter().peekable();
         let mut entries = map.iter().peekable();
         loop {
+            // The smaller name comes first; equal names are a field and its own schema.
             let order = match (entries.peek(), properties.peek()) {
                 (None, None) => break,
                 (Some(_), None) => Ordering::Less,
@@ -129,30 +138,47 @@ impl Filler {
                 (Some((name, _)), Some((property, _))) => name.cmp(property),
             };
             let entry = if order.is_le() { entries.next() } else { None };
-            let property = if order.is_ge() { properties.next() } else { None };
+            let property = if order.is_ge() {
+                properties.next()
+            } else {
+                None
+            };
+
             let (name, edit) = match (entry, property) {
-                (Some((name, found)), Some((_, property))) => {
-                    (name, self.present(found, property, &Trail::Child(trail, name), depth)?)
-                }
+                (Some((name, found)), Some((_, property))) => (
+                    name,
+                    self.present(found, property, &Trail::Child(trail, name), depth)?,
+                ),
                 (Some((name, found)), None) => match additional {
-                    Some(additional) => {
-                        (name, self.present(found, additional, &Trail::Key(trail, name), depth)?)
-                    }
+                    Some(additional) => (
+                        name,
+                        self.present(found, additional, &Trail::Key(trail, name), depth)?,
+                    ),
                     None => continue,
                 },
                 (None, Some((name, property))) => match &property.generic.default {
                     Some(default) => {
                         self.add(name.len() + PUNCTUATION, trail)?;
-                        (name, Some(self.filled(default, property, &Trail::Child(trail, name), depth)?))
+                        (
+                            name,
+                            Some(self.filled(
+                                default,
+                                property,
+                                &Trail::Child(trail, name),
+                                depth,
+                            )?),
+                        )
                     }
                     None => continue,
                 },
                 (None, None) => break,
             };
+
             if let Some(edited) = edit {
                 edits.push((name.clone(), Some(edited)));
             }
         }
+
         Ok(edit_map(map, edits))
     }
 
@@ -164,6 +190,7 @@ impl Filler {
         trail: &Trail<'_>,
         depth: usize,
     ) -> Result<Edit, Error> {
+        // A null that the schema does not allow is like an absent value, so it gets the default.
         match &schema.generic.default {
             Some(default) if found.is_null() && !schema.generic.nullable => {
                 Ok(Some(self.filled(default, schema, trail, depth)?))
@@ -180,24 +207,43 @@ impl Filler {
         trail: &Trail<'_>,
         depth: usize,
     ) -> Result<Value, Error> {
+        // A scalar has no nested defaults, so it is not worth a place in the table.
         if !matches!(default, Value::Map(_) | Value::List(_)) {
             self.add(default.as_str().map_or(PUNCTUATION, str::len), trail)?;
             return Ok(default.clone());
         }
         let below = depth + 1;
-        if let Some(known) = self.filled.as_ref().and_then(|filled| filled.get(&schema.address())).cloned() {
+
+        // A known default counts its bytes at each place, although the value is shared: the written object repeats it.
+        if let Some(known) = self
+            .filled
+            .as_ref()
+            .and_then(|filled| filled.get(&schema.address()))
+            .cloned()
+        {
             self.add(known.bytes, trail)?;
             if known.levels > 0 {
                 self.enter(below + known.levels - 1)?;
             }
             return Ok(known.value);
         }
+
+        // The depth is measured from here, so that the levels of the default are known at other depths too.
         let (added, deepest) = (self.added, std::mem::replace(&mut self.deepest, below));
         self.add(default.to_json().len(), trail)?;
-        let value = self.value(default, schema, trail, below)?.unwrap_or_else(|| default.clone());
-        let filled = Filled { value: value.clone(), bytes: self.added - added, levels: self.deepest - below };
-        self.filled.get_or_insert_default().insert(schema.address(), filled);
+        let value = self
+            .value(default, schema, trail, below)?
+            .unwrap_or_else(|| default.clone());
+        let filled = Filled {
+            value: value.clone(),
+            bytes: self.added - added,
+            levels: self.deepest - below,
+        };
+        self.filled
+            .get_or_insert_default()
+            .insert(schema.address(), filled);
         self.deepest = self.deepest.max(deepest);
+
         Ok(value)
     }
 
@@ -207,6 +253,9 @@ impl Filler {
         if self.added <= MAX_DEFAULT_BYTES {
             return Ok(());
         }
-        Err(Error::DefaultsTooLarge { path: trail.path(), limit: MAX_DEFAULT_BYTES })
+        Err(Error::DefaultsTooLarge {
+            path: trail.path(),
+            limit: MAX_DEFAULT_BYTES,
+        })
     }
 }

@@ -14,9 +14,11 @@ const SORT_FROM: usize = 17;
 /// in ascending order.
 pub(super) fn positions(len: usize, order: impl Fn(usize, usize) -> Ordering) -> Vec<usize> {
     if len < SORT_FROM {
-        let is_repeated = |&at: &usize| (0..at).filter(|&before| order(before, at).is_eq()).count() == 1;
+        let is_repeated =
+            |&at: &usize| (0..at).filter(|&before| order(before, at).is_eq()).count() == 1;
         return (0..len).filter(is_repeated).collect();
     }
+
     let mut sorted: Vec<usize> = (0..len).collect();
     // The sort is stable, so equal items stay in the order of their positions.
     sorted.sort_by(|&a, &b| order(a, b));
@@ -48,16 +50,24 @@ fn json_order(a: &Value, b: &Value) -> Ordering {
         (Value::Map(a), Value::Map(b)) if !a.ptr_eq(b) => {
             let lengths = a.len().cmp(&b.len());
             let entries = || {
-                first(a.iter().zip(b.iter()).map(|(a, b)| a.0.cmp(b.0).then_with(|| json_order(a.1, b.1))))
+                first(
+                    a.iter()
+                        .zip(b.iter())
+                        .map(|(a, b)| a.0.cmp(b.0).then_with(|| json_order(a.1, b.1))),
+                )
             };
             lengths.then_with(entries)
         }
-        _ => a.cmp(b).then_with(|| is_negative_zero(a).cmp(&is_negative_zero(b))),
+        _ => a
+            .cmp(b)
+            .then_with(|| is_negative_zero(a).cmp(&is_negative_zero(b))),
     }
 }
 
 fn first(mut orders: impl Iterator<Item = Ordering>) -> Ordering {
-    orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    orders
+        .find(|order| order.is_ne())
+        .unwrap_or(Ordering::Equal)
 }
 
 /// The JSON of negative zero differs from the JSON of zero.
@@ -69,7 +79,11 @@ fn is_negative_zero(value: &Value) -> bool {
 ///
 /// A single key is compared like an item, several keys are compared by their JSON.
 pub(super) fn key_order(a: &Value, b: &Value, keys: &[Str]) -> Ordering {
-    let compare: fn(&Value, &Value) -> Ordering = if keys.len() == 1 { item_order } else { json_order };
+    let compare: fn(&Value, &Value) -> Ordering = if keys.len() == 1 {
+        item_order
+    } else {
+        json_order
+    };
     first(keys.iter().map(|key| match (a.get(key), b.get(key)) {
         (Some(a), Some(b)) => compare(a, b),
         (a, b) => a.is_some().cmp(&b.is_some()),
@@ -78,5 +92,7 @@ pub(super) fn key_order(a: &Value, b: &Value, keys: &[Str]) -> Ordering {
 
 /// The keys of an item, for messages.
 pub(super) fn keys_of(item: &Value, keys: &[Str]) -> Map {
-    keys.iter().filter_map(|key| Some((key, item.get(key)?.clone()))).collect()
+    keys.iter()
+        .filter_map(|key| Some((key, item.get(key)?.clone())))
+        .collect()
 }

@@ -56,7 +56,10 @@ pub enum Error {
     #[error("lists and maps nest deeper than {MAX_DEPTH} levels")]
     TooDeep,
     /// The defaults of the schema add too much to an object.
-    #[error("{}: the defaults of the schema add more than {limit} bytes to the object", whole(path))]
+    #[error(
+        "{}: the defaults of the schema add more than {limit} bytes to the object",
+        whole(path)
+    )]
     DefaultsTooLarge {
         /// The path at which the limit was exceeded.
         path: FieldPath,
@@ -72,7 +75,11 @@ pub enum Error {
 }
 
 fn whole(path: &FieldPath) -> String {
-    if *path == FieldPath::empty() { "the schema".to_owned() } else { format!("`{path}`") }
+    if *path == FieldPath::empty() {
+        "the schema".to_owned()
+    } else {
+        format!("`{path}`")
+    }
 }
 
 fn article(kind: Kind) -> &'static str {

@@ -38,7 +38,11 @@ impl Structural {
     /// assert_eq!(errors, [r#"ports[1]: Duplicate value: {"port":80}"#, r#"tags[2]: Duplicate value: "a""#]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn validate_lists(&self, path: &FieldPath, object: &Value) -> Result<Vec<FieldError>, Error> {
+    pub fn validate_lists(
+        &self,
+        path: &FieldPath,
+        object: &Value,
+    ) -> Result<Vec<FieldError>, Error> {
         let mut errors = Vec::new();
         // As in the API server, only a map can be the root.
         if matches!(object, Value::Map(_)) {
@@ -61,13 +65,16 @@ fn value(
             Value::Map(map) => {
                 check(depth)?;
                 // As in the API server, a field with a schema in both is checked twice.
-                if let Some(schema) =
-                    schema.additional_properties.as_ref().and_then(|additional| additional.schema())
+                if let Some(schema) = schema
+                    .additional_properties
+                    .as_ref()
+                    .and_then(|additional| additional.schema())
                 {
                     for (name, found) in map {
                         value(found, schema, &Trail::Key(trail, name), depth + 1, errors)?;
                     }
                 }
+
                 if !schema.properties.is_empty() {
                     for (name, found) in map {
                         if let Some(schema) = schema.properties.get(name.as_str()) {
@@ -83,6 +90,7 @@ fn value(
                     Some("map") => map(list, schema, trail, depth, errors)?,
                     _ => {}
                 }
+
                 if let Some(items) = &schema.items {
                     for (at, item) in list.iter().enumerate() {
                         value(item, items, &Trail::Index(trail, at), depth + 1, errors)?;
@@ -91,26 +99,39 @@ fn value(
             }
             _ => {}
         }
+
         Ok(())
     })
 }
 
 /// Comparison walks whole items, so their depth must be checked first.
 fn check_items(list: &List, depth: usize) -> Result<(), Error> {
-    list.iter().try_for_each(|item| check_value(item, depth + 1))
+    list.iter()
+        .try_for_each(|item| check_value(item, depth + 1))
 }
 
-fn set(list: &List, trail: &Trail<'_>, depth: usize, errors: &mut Vec<FieldError>) -> Result<(), Error> {
+fn set(
+    list: &List,
+    trail: &Trail<'_>,
+    depth: usize,
+    errors: &mut Vec<FieldError>,
+) -> Result<(), Error> {
     check_items(list, depth)?;
+    // Positions are sorted instead of items, since the error names the place of the duplicate.
     let order = |a, b| match (list.get(a), list.get(b)) {
         (Some(a), Some(b)) => duplicates::item_order(a, b),
         (a, b) => a.is_some().cmp(&b.is_some()),
     };
+
     for at in duplicates::positions(list.len(), order) {
         if let Some(item) = list.get(at) {
-            errors.push(FieldError::duplicate(Trail::Index(trail, at).path(), item.clone()));
+            errors.push(FieldError::duplicate(
+                Trail::Index(trail, at).path(),
+                item.clone(),
+            ));
         }
     }
+
     Ok(())
 }
 
@@ -121,14 +142,21 @@ fn map(
     depth: usize,
     errors: &mut Vec<FieldError>,
 ) -> Result<(), Error> {
+    // The keys of items that are not maps cannot be compared, so the list is not checked further.
     for (at, item) in list.iter().enumerate() {
         if !matches!(item, Value::Map(_) | Value::Null) {
             let detail = "must be an object for an array of list-type map";
-            errors.push(FieldError::invalid(Trail::Index(trail, at).path(), item.clone(), detail));
+            errors.push(FieldError::invalid(
+                Trail::Index(trail, at).path(),
+                item.clone(),
+                detail,
+            ));
             return Ok(());
         }
     }
+
     check_items(list, depth)?;
+    // The comparison looks up each key in each item, so their product counts as work.
     let keys = schema.extensions.list_map_keys.as_slice();
     if !proceed(list.len().saturating_mul(keys.len()) as u64) {
         return Ok(());
@@ -137,11 +165,15 @@ fn map(
         (Some(a), Some(b)) => duplicates::key_order(a, b, keys),
         (a, b) => a.is_some().cmp(&b.is_some()),
     };
+
     for at in duplicates::positions(list.len(), order) {
         if let Some(item) = list.get(at) {
-            errors
-                .push(FieldError::duplicate(Trail::Index(trail, at).path(), duplicates::keys_of(item, keys)));
+            errors.push(FieldError::duplicate(
+                Trail::Index(trail, at).path(),
+                duplicates::keys_of(item, keys),
+            ));
         }
     }
+
     Ok(())
 }

@@ -66,11 +66,18 @@ impl Structural {
         is_resource_root: bool,
         drops_invalid: bool,
     ) -> Result<Coerced, Error> {
-        let mut coercer = Coercer { drops_invalid, unknown: Vec::new() };
+        let mut coercer = Coercer {
+            drops_invalid,
+            unknown: Vec::new(),
+        };
         let is_resource = is_resource_root || self.extensions.embedded_resource;
         let edit = coercer.value(object, self, is_resource, &Trail::Root(path), 0)?;
         coercer.unknown.sort_unstable();
-        Ok(Coerced { object: edit.unwrap_or_else(|| object.clone()), unknown: coercer.unknown })
+
+        Ok(Coerced {
+            object: edit.unwrap_or_else(|| object.clone()),
+            unknown: coercer.unknown,
+        })
     }
 }
 
@@ -95,10 +102,18 @@ impl Coercer {
             }
             Value::List(list) => {
                 check(depth)?;
-                let Some(items) = &schema.items else { return Ok(None) };
+                let Some(items) = &schema.items else {
+                    return Ok(None);
+                };
                 edit_items(list, |at, item| {
                     let is_resource = items.extensions.embedded_resource;
-                    self.value(item, items, is_resource, &Trail::Index(trail, at), depth + 1)
+                    self.value(
+                        item,
+                        items,
+                        is_resource,
+                        &Trail::Index(trail, at),
+                        depth + 1,
+                    )
                 })
             }
             _ => Ok(None),
@@ -121,8 +136,11 @@ impl Coercer {
                 match name.as_str() {
                     "apiVersion" | "kind" if found.as_str().is_none() => {
                         if !self.drops_invalid {
-                            let error =
-                                FieldError::invalid(trail.at(name), found.clone(), "must be a string");
+                            let error = FieldError::invalid(
+                                trail.at(name),
+                                found.clone(),
+                                "must be a string",
+                            );
                             return Err(Error::Metadata(error));
                         }
                         edits.push((name.clone(), None));
@@ -134,6 +152,7 @@ impl Coercer {
                     _ => {}
                 }
             }
+
             let edit = if let Some(property) = schema.properties.get(name.as_str()) {
                 self.below(found, property, &Trail::Child(trail, name), depth)?
             } else if let Some(schema) = schema.field(name).schema() {
@@ -141,10 +160,12 @@ impl Coercer {
             } else {
                 None
             };
+
             if let (Some(edited), true) = (edit, edits.len() == before) {
                 edits.push((name.clone(), Some(edited)));
             }
         }
+
         Ok(edit_map(map, edits))
     }
 
@@ -155,7 +176,13 @@ impl Coercer {
         trail: &Trail<'_>,
         depth: usize,
     ) -> Result<Edit, Error> {
-        self.value(value, schema, schema.extensions.embedded_resource, trail, depth + 1)
+        self.value(
+            value,
+            schema,
+            schema.extensions.embedded_resource,
+            trail,
+            depth + 1,
+        )
     }
 
     /// Coerces the `metadata` of the resource at `trail`.
@@ -170,10 +197,17 @@ impl Coercer {
                 return Err(Error::Metadata(error));
             }
         };
+
         if !decoded.unknown.is_empty() {
             let prefix = trail.at("metadata").to_string();
-            self.unknown.extend(decoded.unknown.iter().map(|name| format!("{prefix}.{name}")));
+            self.unknown.extend(
+                decoded
+                    .unknown
+                    .iter()
+                    .map(|name| format!("{prefix}.{name}")),
+            );
         }
+
         Ok(decoded.edit)
     }
 }

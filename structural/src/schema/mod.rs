@@ -27,9 +27,11 @@ mod write;
 pub use default::MAX_DEFAULT_BYTES;
 pub use error::Error;
 pub use metadata::Coerced;
-pub use metadata_check::{NameSyntax, finalizer_warnings, validate_object_meta, validate_object_meta_update};
+pub use metadata_check::{
+    NameSyntax, finalizer_warnings, validate_object_meta, validate_object_meta_update,
+};
 pub use model::{
-    AdditionalProperties, Extensions, ExternalDocs, Generic, NestedValueValidation, Node, Structural,
-    ValueValidation,
+    AdditionalProperties, Extensions, ExternalDocs, Generic, NestedValueValidation, Node,
+    Structural, ValueValidation,
 };
 pub use prune::Pruned;

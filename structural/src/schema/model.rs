@@ -324,9 +324,17 @@ impl NestedValueValidation {
 impl Drop for NestedValueValidation {
     fn drop(&mut self) {
         let validation = &mut self.value_validation;
-        let junctors =
-            [&mut validation.all_of, &mut validation.any_of, &mut validation.one_of].map(std::mem::take);
-        let boxes = [validation.not.take(), self.items.take(), self.additional_properties.take()];
+        let junctors = [
+            &mut validation.all_of,
+            &mut validation.any_of,
+            &mut validation.one_of,
+        ]
+        .map(std::mem::take);
+        let boxes = [
+            validation.not.take(),
+            self.items.take(),
+            self.additional_properties.take(),
+        ];
         let properties = std::mem::take(&mut self.properties);
         level(|| drop((junctors, boxes, properties)));
     }

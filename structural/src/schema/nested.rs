@@ -47,33 +47,58 @@ fn unsupported(source: &Source<'_>) -> Result<(), Error> {
         "schema"
     } else if !source.text("$ref")?.is_empty() {
         "$ref"
-    } else if source.map("patternProperties")?.is_some_and(|map| !map.is_empty()) {
+    } else if source
+        .map("patternProperties")?
+        .is_some_and(|map| !map.is_empty())
+    {
         "patternProperties"
-    } else if source.map("dependencies")?.is_some_and(|map| !map.is_empty()) {
+    } else if source
+        .map("dependencies")?
+        .is_some_and(|map| !map.is_empty())
+    {
         "dependencies"
     } else if source.schema_or_bool("additionalItems")?.is_some() {
         "additionalItems"
-    } else if source.map("definitions")?.is_some_and(|map| !map.is_empty()) {
+    } else if source
+        .map("definitions")?
+        .is_some_and(|map| !map.is_empty())
+    {
         "definitions"
     } else {
         return Ok(());
     };
-    Err(Error::Unsupported { path: source.trail.path(), keyword })
+
+    Err(Error::Unsupported {
+        path: source.trail.path(),
+        keyword,
+    })
 }
 
 fn junctors(source: &Source<'_>, out: &mut ValueValidation) -> Result<(), Error> {
     if let Some(schema) = source.get("not") {
-        out.not = Some(nested(schema, &Trail::Child(source.trail, "not"), source.depth + 1)?);
+        out.not = Some(nested(
+            schema,
+            &Trail::Child(source.trail, "not"),
+            source.depth + 1,
+        )?);
     }
     junctor(source, "allOf", &mut out.all_of)?;
     junctor(source, "anyOf", &mut out.any_of)?;
     junctor(source, "oneOf", &mut out.one_of)
 }
 
-fn junctor(source: &Source<'_>, keyword: &str, out: &mut Vec<NestedValueValidation>) -> Result<(), Error> {
+fn junctor(
+    source: &Source<'_>,
+    keyword: &str,
+    out: &mut Vec<NestedValueValidation>,
+) -> Result<(), Error> {
     let below = Trail::Child(source.trail, keyword);
     for (at, schema) in source.list(keyword)?.into_iter().enumerate() {
-        out.push(*nested(schema, &Trail::Index(&below, at), source.depth + 2)?);
+        out.push(*nested(
+            schema,
+            &Trail::Index(&below, at),
+            source.depth + 2,
+        )?);
     }
     Ok(())
 }
@@ -91,6 +116,7 @@ fn restrictions(source: &Source<'_>, out: &mut ValueValidation) -> Result<(), Er
     out.exclusive_minimum = source.flag("exclusiveMinimum")?;
     out.max_length = source.integer("maxLength")?;
     out.min_length = source.integer("minLength")?;
+
     out.pattern = source.text("pattern")?;
     out.max_items = source.integer("maxItems")?;
     out.min_items = source.integer("minItems")?;
@@ -99,6 +125,7 @@ fn restrictions(source: &Source<'_>, out: &mut ValueValidation) -> Result<(), Er
     out.max_properties = source.integer("maxProperties")?;
     out.min_properties = source.integer("minProperties")?;
     out.required = source.texts("required")?;
+
     Ok(())
 }
 
@@ -109,10 +136,14 @@ fn generic(source: &Source<'_>) -> Result<Generic, Error> {
             check(source.depth + 1)?;
             let trail = Trail::Child(source.trail, "externalDocs");
             let docs = Source::new(docs, &trail, source.depth + 1)?;
-            Some(ExternalDocs { description: docs.text("description")?, url: docs.text("url")? })
+            Some(ExternalDocs {
+                description: docs.text("description")?,
+                url: docs.text("url")?,
+            })
         }
         Some(other) => return Err(source.fault("externalDocs", "a map", other)),
     };
+
     Ok(Generic {
         description: source.text("description")?,
         type_name: source.text("type")?,
@@ -127,8 +158,11 @@ fn generic(source: &Source<'_>) -> Result<Generic, Error> {
 fn extensions(source: &Source<'_>) -> Result<Extensions, Error> {
     let preserve = source.optional_flag("x-kubernetes-preserve-unknown-fields")?;
     if preserve == Some(false) {
-        return Err(Error::PreserveFalse { path: source.trail.path() });
+        return Err(Error::PreserveFalse {
+            path: source.trail.path(),
+        });
     }
+
     let unions = match source.any("x-kubernetes-unions")? {
         Some(Value::List(list)) if list.is_empty() => None,
         unions @ (None | Some(Value::List(_) | Value::Map(_))) => unions,
@@ -154,7 +188,11 @@ fn validations(source: &Source<'_>) -> Result<Option<Value>, Error> {
 }
 
 /// Reads a schema inside a junctor.
-fn nested(schema: &Value, trail: &Trail<'_>, depth: usize) -> Result<Box<NestedValueValidation>, Error> {
+fn nested(
+    schema: &Value,
+    trail: &Trail<'_>,
+    depth: usize,
+) -> Result<Box<NestedValueValidation>, Error> {
     level(|| {
         let source = Source::new(schema, trail, depth)?;
         let mut out = empty();
@@ -165,8 +203,15 @@ fn nested(schema: &Value, trail: &Trail<'_>, depth: usize) -> Result<Box<NestedV
             forbidden_extensions,
             ..
         } = &mut *out;
-        parts(&source, value_validation, forbidden_generics, forbidden_extensions, validations)?;
+        parts(
+            &source,
+            value_validation,
+            forbidden_generics,
+            forbidden_extensions,
+            validations,
+        )?;
         children(&source, &mut out)?;
+
         Ok(out)
     })
 }
@@ -185,10 +230,16 @@ fn children(source: &Source<'_>, out: &mut NestedValueValidation) -> Result<(), 
             Ok(*nested(schema, trail, depth)?)
         })?;
     }
+
     out.additional_properties = match source.schema_or_bool("additionalProperties")? {
         None | Some(Value::Bool(false)) => None,
         Some(Value::Bool(true)) => Some(empty()),
-        Some(schema) => Some(nested(schema, &Trail::Child(trail, "additionalProperties"), depth)?),
+        Some(schema) => Some(nested(
+            schema,
+            &Trail::Child(trail, "additionalProperties"),
+            depth,
+        )?),
     };
+
     Ok(())
 }

@@ -43,18 +43,23 @@ fn value(object: &Value, schema: &Structural, depth: usize) -> Result<Edit, Erro
             check(depth)?;
             let mut edits = Vec::new();
             for (name, found) in map {
-                let Some(schema) = schema.field(name).schema() else { continue };
+                let Some(schema) = schema.field(name).schema() else {
+                    continue;
+                };
                 if found.is_null() && !schema.generic.nullable && schema.generic.default.is_none() {
                     edits.push((name.clone(), None));
                 } else if let Some(edited) = value(found, schema, depth + 1)? {
                     edits.push((name.clone(), Some(edited)));
                 }
             }
+
             Ok(edit_map(map, edits))
         }
         Value::List(list) => {
             check(depth)?;
-            let Some(items) = &schema.items else { return Ok(None) };
+            let Some(items) = &schema.items else {
+                return Ok(None);
+            };
             edit_items(list, |_, item| value(item, items, depth + 1))
         }
         _ => Ok(None),

@@ -91,7 +91,12 @@ pub(super) struct Decoded {
 pub(super) fn decode(metadata: &Value) -> Result<Decoded, String> {
     let map = match metadata {
         Value::Map(map) => map,
-        Value::Null => return Ok(Decoded { edit: Some(Map::new().into()), unknown: Vec::new() }),
+        Value::Null => {
+            return Ok(Decoded {
+                edit: Some(Map::new().into()),
+                unknown: Vec::new(),
+            });
+        }
         other => {
             return Err(format!(
                 "json: cannot unmarshal {} into Go value of type v1.ObjectMeta",
@@ -99,11 +104,15 @@ pub(super) fn decode(metadata: &Value) -> Result<Decoded, String> {
             ));
         }
     };
+
     let mut decoder = Decoder::default();
     let edit = decoder.fields(map, &OBJECT_META, &Place::default())?;
     match decoder.fault {
         Some(fault) => Err(fault),
-        None => Ok(Decoded { edit, unknown: decoder.unknown }),
+        None => Ok(Decoded {
+            edit,
+            unknown: decoder.unknown,
+        }),
     }
 }
 
@@ -111,6 +120,7 @@ pub(super) fn decode(metadata: &Value) -> Result<Decoded, String> {
 pub(super) fn decode_dropping(metadata: &Map) -> Decoded {
     let mut edits: Vec<(Str, Option<Value>)> = Vec::new();
     let mut unknown = Vec::new();
+    // Each field is decoded alone, so that a fault in one of them does not drop the others.
     for (name, value) in metadata {
         match decode(&Map::single(name, value.clone()).into()) {
             Ok(decoded) => {
@@ -122,7 +132,11 @@ pub(super) fn decode_dropping(metadata: &Map) -> Decoded {
             Err(_) => edits.push((name.clone(), None)),
         }
     }
-    Decoded { edit: edit_map(metadata, edits), unknown }
+
+    Decoded {
+        edit: edit_map(metadata, edits),
+        unknown,
+    }
 }
 
 /// The location of a struct, for messages.
@@ -149,10 +163,18 @@ enum Outcome {
 }
 
 impl Decoder {
-    fn fields(&mut self, map: &Map, of: &'static Struct, place: &Place<'_>) -> Result<Edit, String> {
+    fn fields(
+        &mut self,
+        map: &Map,
+        of: &'static Struct,
+        place: &Place<'_>,
+    ) -> Result<Edit, String> {
         let mut edits: Vec<(Str, Option<Value>)> = Vec::new();
         for (name, value) in map {
-            let known = of.fields.binary_search_by(|(known, _)| (*known).cmp(name)).ok();
+            let known = of
+                .fields
+                .binary_search_by(|(known, _)| (*known).cmp(name))
+                .ok();
             let Some((_, shape)) = known.and_then(|at| of.fields.get(at)) else {
                 self.unknown.push(match place.index {
                     Some(at) => format!("{}[{at}].{name}", place.field),
@@ -161,17 +183,21 @@ impl Decoder {
                 edits.push((name.clone(), None));
                 continue;
             };
+
             match self.field(name, value, shape, of, place)? {
                 Outcome::Keep => {}
                 Outcome::Remove => edits.push((name.clone(), None)),
                 Outcome::Replace(value) => edits.push((name.clone(), Some(value))),
             }
         }
+
+        // Go writes these fields even if they are absent from the text.
         for (name, shape) in of.fields {
             if matches!(shape, Shape::Always(_)) && !map.contains(name) {
                 edits.push(((*name).into(), Some("".into())));
             }
         }
+        // The edits of absent fields come last, but the edits of a map are sorted by name.
         edits.sort_by(|a, b| a.0.cmp(&b.0));
         Ok(edit_map(map, edits))
     }
@@ -189,6 +215,7 @@ impl Decoder {
             self.fault.get_or_insert(fault);
             Ok(Outcome::Keep)
         };
+
         match (shape, value) {
             (Shape::Always(_), Value::Null) => Ok(Outcome::Replace("".into())),
             (_, Value::Null) => Ok(Outcome::Remove),
@@ -217,7 +244,9 @@ impl Decoder {
             (Shape::Integer | Shape::OptionalInteger, other) => wrong(other, "int64"),
             (Shape::OptionalBool, other) => wrong(other, "bool"),
             (Shape::Time | Shape::OptionalTime, Value::String(text)) => {
-                let time: Timestamp = text.parse().map_err(|error: TimestampError| error.to_string())?;
+                let time: Timestamp = text
+                    .parse()
+                    .map_err(|error: TimestampError| error.to_string())?;
                 let canonical = time.to_string();
                 Ok(match shape {
                     Shape::Time if time.is_zero() => Outcome::Remove,
@@ -261,11 +290,13 @@ impl Decoder {
                 let mut edits = Vec::new();
                 let empty = Map::new();
                 for (at, item) in list.iter().enumerate() {
-                    let below = Place { field: name, index: Some(at) };
+                    let below = Place {
+                        field: name,
+                        index: Some(at),
+                    };
                     match item {
-                        Value::Map(map) => {
-                            edits.extend(self.fields(map, inner, &below)?.map(|edited| (at, edited)))
-                        }
+                        Value::Map(map) => edits
+                            .extend(self.fields(map, inner, &below)?.map(|edited| (at, edited))),
                         Value::Null => {
                             let edited = self.fields(&empty, inner, &below)?;
                             edits.push((at, edited.unwrap_or_else(|| empty.clone().into())));
@@ -277,6 +308,7 @@ impl Decoder {
                         }
                     }
                 }
+
                 Ok(edited_list(list, edits))
             }
             (Shape::Structs(inner), other) => wrong(other, &format!("[]v1.{}", inner.name)),
@@ -285,7 +317,11 @@ impl Decoder {
 }
 
 fn edited_list(list: &List, edits: Vec<(usize, Value)>) -> Outcome {
-    if edits.is_empty() { Outcome::Keep } else { Outcome::Replace(list.with_edits(edits, Vec::new()).into()) }
+    if edits.is_empty() {
+        Outcome::Keep
+    } else {
+        Outcome::Replace(list.with_edits(edits, Vec::new()).into())
+    }
 }
 
 fn mismatch(found: &str, name: &str, type_name: &str, of: &Struct, place: &Place<'_>) -> String {

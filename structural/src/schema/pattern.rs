@@ -107,8 +107,15 @@ impl Group {
 
     fn close(mut self) -> Term {
         self.settle();
-        let empty = Term { repeats: 1, height: 1, size: 0, start: self.start, is_repetition: false };
+        let empty = Term {
+            repeats: 1,
+            height: 1,
+            size: 0,
+            start: self.start,
+            is_repetition: false,
+        };
         let inside = self.before.unwrap_or(empty);
+
         Term {
             height: inside.height + u32::from(self.is_capture),
             size: inside.size.saturating_add(CHARACTER),
@@ -134,16 +141,25 @@ pub(crate) struct Translated {
 /// Translates a pattern of Go. A fault is as Go reports it; one that is larger than [`MAX_SIZE`] has the message for
 /// those that are too large for Go.
 pub(crate) fn translate(pattern: &str) -> Result<Translated, Fault<'_>> {
-    let mut translation = Translation { pattern, ..Translation::default() };
+    let mut translation = Translation {
+        pattern,
+        ..Translation::default()
+    };
     translation.run()?;
 
-    let Translation { outer, group, out, .. } = translation;
+    let Translation {
+        outer, group, out, ..
+    } = translation;
     if !outer.is_empty() {
         return fault("missing closing )", pattern);
     }
 
     let size = group.close().size;
-    if size > MAX_SIZE { fault("expression too large", pattern) } else { Ok(Translated { text: out, size }) }
+    if size > MAX_SIZE {
+        fault("expression too large", pattern)
+    } else {
+        Ok(Translated { text: out, size })
+    }
 }
 
 #[derive(Default)]
@@ -165,6 +181,7 @@ impl<'a> Translation<'a> {
         let mut last_repeat: Option<&str> = None;
 
         while let Some(c) = rest.chars().next().filter(|_| proceed(1)) {
+            // Two operators in a row are a fault in Go, unless something that makes no term is between them.
             let mut repeat = None;
             let after = rest.get(c.len_utf8()..).unwrap_or_default();
             rest = match c {
@@ -183,6 +200,7 @@ impl<'a> Translation<'a> {
                             self.grow(CHARACTER);
                         }
                     }
+
                     after
                 }
                 '(' => {
@@ -231,6 +249,7 @@ impl<'a> Translation<'a> {
             };
             last_repeat = repeat;
         }
+
         Ok(())
     }
 
@@ -240,14 +259,21 @@ impl<'a> Translation<'a> {
         }
 
         self.out.push_str(&std::mem::take(&mut self.flags));
-        let group = Group { start: self.out.len(), is_capture, ..Group::default() };
+        let group = Group {
+            start: self.out.len(),
+            is_capture,
+            ..Group::default()
+        };
         self.outer.push(std::mem::replace(&mut self.group, group));
         self.out.push_str(text);
+
         Ok(())
     }
 
     fn close(&mut self) -> Result<(), Fault<'a>> {
-        let Some(parent) = self.outer.pop() else { return fault("unexpected )", self.pattern) };
+        let Some(parent) = self.outer.pop() else {
+            return fault("unexpected )", self.pattern);
+        };
         let term = std::mem::replace(&mut self.group, parent).close();
         if term.height > MAX_HEIGHT {
             return fault(TOO_DEEP, self.pattern);
@@ -264,19 +290,35 @@ impl<'a> Translation<'a> {
     fn term(&mut self, size: usize, text: &str) {
         self.out.push_str(&std::mem::take(&mut self.flags));
         let start = self.out.len();
-        self.group.push(Term { repeats: 1, height: 1, size, start, is_repetition: false });
+        self.group.push(Term {
+            repeats: 1,
+            height: 1,
+            size,
+            start,
+            is_repetition: false,
+        });
         self.out.push_str(text);
     }
 
     /// Adds to the estimate of the group.
     fn grow(&mut self, size: usize) {
         let start = self.group.start;
-        let added = Term { repeats: 1, height: 1, size, start, is_repetition: false };
+        let added = Term {
+            repeats: 1,
+            height: 1,
+            size,
+            start,
+            is_repetition: false,
+        };
         self.group.before = Some(self.group.before.map_or(added, |before| before.and(added)));
     }
 
     fn character(&mut self, code: u32) {
-        let size = if self.is_folded { FOLDED_CHARACTER } else { CHARACTER };
+        let size = if self.is_folded {
+            FOLDED_CHARACTER
+        } else {
+            CHARACTER
+        };
         let text = match char::from_u32(code) {
             Some(c) if c.is_ascii_alphanumeric() || !c.is_ascii() => c.to_string(),
             Some(_) => format!(r"\x{{{code:x}}}"),
@@ -303,6 +345,7 @@ impl<'a> Translation<'a> {
             self.character(code);
             return Ok(after);
         };
+
         let after = after.get(1..).unwrap_or_default();
         match c {
             'C' => return fault(ESCAPE, between(text, after)),
@@ -310,6 +353,7 @@ impl<'a> Translation<'a> {
             'b' | 'B' => self.term(CHARACTER, &format!(r"(?-u:\{c})")),
             _ => self.term(CHARACTER, &format!(r"\{c}")),
         }
+
         Ok(after)
     }
 
@@ -326,12 +370,16 @@ impl<'a> Translation<'a> {
         if let Some(last) = last_repeat {
             return fault("invalid nested repetition operator", between(last, after));
         }
-        let Some(term) = self.group.last.as_mut() else { return fault(REPEAT_NOTHING, between(from, after)) };
+        let Some(term) = self.group.last.as_mut() else {
+            return fault(REPEAT_NOTHING, between(from, after));
+        };
+
         term.height += 1;
         if term.height > MAX_HEIGHT {
             return fault(TOO_DEEP, self.pattern);
         }
 
+        // The compiled program repeats the term as often as the count says, and repetitions inside each other multiply.
         term.size = term.size.saturating_add(CHARACTER);
         if let Some((min, max)) = range {
             let times = max.unwrap_or(min);
@@ -378,19 +426,23 @@ impl<'a> Translation<'a> {
                 rest = after;
                 continue;
             }
+
             if let Some((class, added, after)) = class_escape(rest)? {
                 out.push_str(&class);
                 size += added;
                 rest = after;
                 continue;
             }
+
             let from = rest;
             let (low, after) = class_char(rest, text)?;
             let mut high = low;
             rest = after;
+
             // `[a-]` is a class of two characters.
-            if let Some(after) =
-                rest.strip_prefix('-').filter(|after| !after.is_empty() && !after.starts_with(']'))
+            if let Some(after) = rest
+                .strip_prefix('-')
+                .filter(|after| !after.is_empty() && !after.starts_with(']'))
             {
                 (high, rest) = class_char(after, text)?;
                 if high < low {
@@ -413,9 +465,21 @@ const NOTHING: &str = r"\P{Any}";
 /// Adds a range to a class, without the halves of surrogate pairs, which no string has.
 fn push_range(low: u32, high: u32, out: &mut String) {
     let surrogates = 0xd800..=0xdfff;
-    let low = if surrogates.contains(&low) { surrogates.end() + 1 } else { low };
-    let high = if surrogates.contains(&high) { surrogates.start() - 1 } else { high };
-    out.push_str(&if low > high { NOTHING.to_owned() } else { format!(r"\x{{{low:x}}}-\x{{{high:x}}}") });
+    let low = if surrogates.contains(&low) {
+        surrogates.end() + 1
+    } else {
+        low
+    };
+    let high = if surrogates.contains(&high) {
+        surrogates.start() - 1
+    } else {
+        high
+    };
+    out.push_str(&if low > high {
+        NOTHING.to_owned()
+    } else {
+        format!(r"\x{{{low:x}}}-\x{{{high:x}}}")
+    });
 }
 
 /// The part of `text` before its suffix `after`.
@@ -437,12 +501,15 @@ fn count(text: &str) -> Option<(Option<Range>, &str)> {
     };
     let after = text.strip_prefix('}')?;
     let fits = min <= MAX_REPEAT && max.is_none_or(|max| max <= MAX_REPEAT && min <= max);
+
     Some((fits.then_some((min, max)), after))
 }
 
 /// Parses a number without leading zeros. A number that overflows is clamped, since it exceeds the limit anyway.
 fn integer(text: &str) -> Option<(u32, &str)> {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
     let (digits, rest) = text.split_at_checked(end)?;
     if digits.is_empty() || (digits.len() > 1 && digits.starts_with('0')) {
         return None;
@@ -468,8 +535,11 @@ fn perl_group(text: &str) -> Result<(PerlGroup, &str), Fault<'_>> {
         Some(name) => Some(name),
         None => text.strip_prefix("(?<"),
     };
+
     if let Some(name) = name.filter(|_| text.len() > 3) {
-        let Some((name, after)) = name.split_once('>') else { return fault(NAMED, text) };
+        let Some((name, after)) = name.split_once('>') else {
+            return fault(NAMED, text);
+        };
         if name.is_empty() || !name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric()) {
             return fault(NAMED, between(text, after));
         }
@@ -481,6 +551,7 @@ fn perl_group(text: &str) -> Result<(PerlGroup, &str), Fault<'_>> {
     let (mut set, mut removed) = (String::new(), String::new());
     let mut is_negated = false;
     let mut is_flag = false;
+
     while let Some(c) = rest.chars().next() {
         rest = rest.get(c.len_utf8()..).unwrap_or_default();
         match c {
@@ -497,11 +568,19 @@ fn perl_group(text: &str) -> Result<(PerlGroup, &str), Fault<'_>> {
             ':' | ')' if !is_negated || is_flag => {
                 let minus = if removed.is_empty() { "" } else { "-" };
                 let flags = format!("{set}{minus}{removed}");
-                return Ok((if c == ':' { PerlGroup::Flags(flags) } else { PerlGroup::Change(flags) }, rest));
+                return Ok((
+                    if c == ':' {
+                        PerlGroup::Flags(flags)
+                    } else {
+                        PerlGroup::Change(flags)
+                    },
+                    rest,
+                ));
             }
             _ => break,
         }
     }
+
     fault(PERL, between(text, rest))
 }
 
@@ -516,8 +595,13 @@ fn class_char<'a>(text: &'a str, class: &'a str) -> Result<(u32, &'a str), Fault
 /// Parses an escape of a character class, such as `\d` or `\p{Greek}`. Returns the class as it is written in brackets,
 /// the estimate of its size, and the rest; `None` if it is not such an escape.
 fn class_escape(text: &str) -> Result<Option<(String, usize, &str)>, Fault<'_>> {
-    let Some(inner) = text.strip_prefix('\\') else { return Ok(None) };
-    let Some(c) = inner.chars().next() else { return Ok(None) };
+    let Some(inner) = text.strip_prefix('\\') else {
+        return Ok(None);
+    };
+    let Some(c) = inner.chars().next() else {
+        return Ok(None);
+    };
+
     let inner = inner.get(c.len_utf8()..).unwrap_or_default();
 
     // In Go, these are about ASCII.
@@ -540,16 +624,28 @@ fn class_escape(text: &str) -> Result<Option<(String, usize, &str)>, Fault<'_>> 
             if !names::is_unicode_class(plain) {
                 return fault(CLASS_RANGE, between(text, after));
             }
+
             // No string has half of a surrogate pair.
-            let is_empty = plain.eq_ignore_ascii_case("Cs") || plain.eq_ignore_ascii_case("Surrogate");
+            let is_empty =
+                plain.eq_ignore_ascii_case("Cs") || plain.eq_ignore_ascii_case("Surrogate");
             let plain_name = if is_empty { "Any" } else { plain };
             let is_negated = (c == 'P') ^ (plain != name) ^ is_empty;
             let sign = if is_negated { 'P' } else { 'p' };
-            return Ok(Some((format!(r"\{sign}{{{plain_name}}}"), UNICODE_CLASS, after)));
+            return Ok(Some((
+                format!(r"\{sign}{{{plain_name}}}"),
+                UNICODE_CLASS,
+                after,
+            )));
         }
         _ => return Ok(None),
     };
-    let class = if c.is_ascii_uppercase() { format!("[^{perl}]") } else { perl.to_owned() };
+
+    // A negated class inside brackets becomes a nested class of its own.
+    let class = if c.is_ascii_uppercase() {
+        format!("[^{perl}]")
+    } else {
+        perl.to_owned()
+    };
     Ok(Some((class, 4 * FOLDED_RANGE, inner)))
 }
 
@@ -561,6 +657,9 @@ fn escape(text: &str) -> Result<(u32, &str), Fault<'_>> {
     };
     let rest = rest.get(c.len_utf8()..).unwrap_or_default();
     let octal = |rest: &str| rest.chars().next().and_then(|c| c.to_digit(8));
+
+    // A digit other than zero is an octal escape only if another digit follows; alone it would be a reference to a
+    // group.
     match c {
         '0'..='7' if c == '0' || octal(rest).is_some() => {
             let (mut value, mut rest) = (c.to_digit(8).unwrap_or_default(), rest);

@@ -61,11 +61,16 @@ impl Structural {
         let mut walk = Walk { paths: Vec::new() };
         let root = FieldPath::empty();
         let root = Trail::Root(&root);
+        // The caller knows whether the root is a resource, which its schema need not say.
         let mut mode = Mode::for_schema(Some(self));
         mode.is_resource |= is_resource_root;
         let edit = walk.value(object, Some(self), mode, &root, 0)?;
         walk.paths.sort_unstable();
-        Ok(Pruned { object: edit.unwrap_or_else(|| object.clone()), paths: walk.paths })
+
+        Ok(Pruned {
+            object: edit.unwrap_or_else(|| object.clone()),
+            paths: walk.paths,
+        })
     }
 }
 
@@ -121,14 +126,19 @@ impl Walk {
                             }
                             field => {
                                 let schema = field.schema();
-                                if let Some(value) =
-                                    self.value(value, schema, Mode::for_schema(schema), &here, depth + 1)?
-                                {
+                                if let Some(value) = self.value(
+                                    value,
+                                    schema,
+                                    Mode::for_schema(schema),
+                                    &here,
+                                    depth + 1,
+                                )? {
                                     edits.push((name.clone(), Some(value)));
                                 }
                             }
                         }
                     }
+
                     Ok(edit_map(map, edits))
                 }
                 Value::List(list) => {
@@ -138,6 +148,7 @@ impl Walk {
                         return Ok(None);
                     }
                     let mut below = Mode::for_schema(items);
+
                     // If a list keeps unknown fields, its items keep them too.
                     below.keeps_unknown |= mode.keeps_unknown;
                     edit_items(list, |at, item| {

@@ -33,8 +33,13 @@ impl Structural {
     /// ```
     #[doc(hidden)]
     pub fn prune_defaults(&self) -> Result<Structural, Error> {
-        let mut pruner = Pruner { root: self, steps: Vec::new() };
-        Ok(pruner.node(self)?.map_or_else(|| self.clone(), Structural::new))
+        let mut pruner = Pruner {
+            root: self,
+            steps: Vec::new(),
+        };
+        Ok(pruner
+            .node(self)?
+            .map_or_else(|| self.clone(), Structural::new))
     }
 }
 
@@ -53,6 +58,7 @@ impl Pruner<'_> {
     /// The node with its own and all nested defaults pruned; `None` if it is unchanged.
     fn node(&mut self, node: &Structural) -> Result<Option<Node>, Error> {
         level(|| {
+            // The node is copied at the first change only, so an unchanged schema stays the same allocation.
             let mut out: Option<Node> = None;
             if let Some(default) = &node.generic.default {
                 let pruned = self.prune(default)?;
@@ -60,25 +66,31 @@ impl Pruner<'_> {
                     out.get_or_insert_with(|| (**node).clone()).generic.default = pruned;
                 }
             }
+
             if let Some(AdditionalProperties::Schema(schema)) = &node.additional_properties
                 && let Some(pruned) = self.below(Step::Field("*".into()), schema)?
             {
-                out.get_or_insert_with(|| (**node).clone()).additional_properties =
-                    Some(AdditionalProperties::Schema(pruned));
+                out.get_or_insert_with(|| (**node).clone())
+                    .additional_properties = Some(AdditionalProperties::Schema(pruned));
             }
+
             if let Some(items) = &node.items
                 && let Some(pruned) = self.below(Step::Item, items)?
             {
                 out.get_or_insert_with(|| (**node).clone()).items = Some(pruned);
             }
+
+            // Edits of properties are collected, so that a new map is made once.
             let mut edits = Vec::new();
             for (name, property) in node.properties.iter() {
                 if let Some(pruned) = self.below(Step::Field(name.clone()), property)? {
                     edits.push((name.clone(), Some(pruned)));
                 }
             }
+
             if !edits.is_empty() {
-                out.get_or_insert_with(|| (**node).clone()).properties = node.properties.with_edits(edits);
+                out.get_or_insert_with(|| (**node).clone()).properties =
+                    node.properties.with_edits(edits);
             }
             Ok(out)
         })
@@ -96,23 +108,35 @@ impl Pruner<'_> {
         if self.steps.is_empty() && default.as_map().is_none() {
             return Err(Error::RootDefault);
         }
-        let object = self.steps.iter().rev().fold(default.clone(), |inner, step| match step {
-            Step::Field(name) => Map::single(name, inner).into(),
-            Step::Item => List::from_iter([inner]).into(),
-        });
+        // Pruning depends on the schemas above, so the default is put into an object that has only the path to it.
+        let object = self
+            .steps
+            .iter()
+            .rev()
+            .fold(default.clone(), |inner, step| match step {
+                Step::Field(name) => Map::single(name, inner).into(),
+                Step::Item => List::from_iter([inner]).into(),
+            });
+
         // The object around a default in items of the root is a list.
         if object.as_map().is_none() {
             return Err(Error::RootDefault);
         }
-        let object = self.root.coerce_metadata(&FieldPath::empty(), &object, true, true)?.object;
+        // Pruning does not descend into metadata, which is coerced instead.
+        let object = self
+            .root
+            .coerce_metadata(&FieldPath::empty(), &object, true, true)?
+            .object;
         let object = self.root.prune(&object, true)?.object;
         let mut found = Some(&object);
+
         for step in &self.steps {
             found = found.and_then(|found| match step {
                 Step::Field(name) => found.get(name),
                 Step::Item => found.as_list()?.get(0),
             });
         }
+
         // A null default is equivalent to an absent one.
         Ok(found.filter(|found| !found.is_null()).cloned())
     }

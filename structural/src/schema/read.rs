@@ -45,14 +45,20 @@ fn structural(schema: &Value, trail: &Trail<'_>, depth: usize) -> Result<Structu
         if let Some(properties) = source.map("properties")? {
             node.properties = schemas(properties, "properties", &source, structural)?;
         }
+
         node.additional_properties = match source.schema_or_bool("additionalProperties")? {
             None => None,
             Some(Value::Bool(allowed)) => Some(AdditionalProperties::Bool(*allowed)),
             Some(schema) => {
                 let trail = Trail::Child(trail, "additionalProperties");
-                Some(AdditionalProperties::Schema(structural(schema, &trail, depth + 1)?))
+                Some(AdditionalProperties::Schema(structural(
+                    schema,
+                    &trail,
+                    depth + 1,
+                )?))
             }
         };
+
         Ok(Structural::new(*node))
     })
 }
@@ -71,5 +77,6 @@ fn own_parts(source: &Source<'_>) -> Result<Box<Node>, Error> {
     if *value_validation != *node.value_validation {
         node.value_validation = Arc::new(*value_validation);
     }
+
     Ok(node)
 }

@@ -18,7 +18,10 @@ pub(super) fn schemas<T: Clone>(
     let below = Trail::Child(source.trail, keyword);
     let mut out = Vec::with_capacity(map.len());
     for (name, schema) in map {
-        out.push((name.clone(), read(schema, &Trail::Key(&below, name), source.depth + 2)?));
+        out.push((
+            name.clone(),
+            read(schema, &Trail::Key(&below, name), source.depth + 2)?,
+        ));
     }
     Ok(SortedMap::from_sorted(out))
 }
@@ -32,12 +35,24 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn new(schema: &'a Value, trail: &'a Trail<'a>, depth: usize) -> Result<Self, Error> {
+    pub(super) fn new(
+        schema: &'a Value,
+        trail: &'a Trail<'a>,
+        depth: usize,
+    ) -> Result<Self, Error> {
         check(depth)?;
         match schema {
-            Value::Map(map) => Ok(Source { map: Some(map), trail, depth }),
+            Value::Map(map) => Ok(Source {
+                map: Some(map),
+                trail,
+                depth,
+            }),
             // Go decodes null as the empty schema.
-            Value::Null => Ok(Source { map: None, trail, depth }),
+            Value::Null => Ok(Source {
+                map: None,
+                trail,
+                depth,
+            }),
             other => Err(wrong_type(trail.path(), "a schema", other.kind())),
         }
     }
@@ -94,7 +109,9 @@ impl<'a> Source<'a> {
 
     /// Any value; only its depth is checked.
     pub(super) fn any(&self, keyword: &str) -> Result<Option<Value>, Error> {
-        let Some(value) = self.get(keyword) else { return Ok(None) };
+        let Some(value) = self.get(keyword) else {
+            return Ok(None);
+        };
         check_value(value, self.depth + 1)?;
         Ok(Some(value.clone()))
     }
@@ -114,9 +131,18 @@ impl<'a> Source<'a> {
     pub(super) fn texts(&self, keyword: &str) -> Result<Vec<Str>, Error> {
         let read = |(at, item): (usize, &Value)| match item {
             Value::String(text) => Ok(text.into()),
-            other => Err(wrong_type(self.trail.at(keyword).index(at), "a string", other.kind())),
+            other => Err(wrong_type(
+                self.trail.at(keyword).index(at),
+                "a string",
+                other.kind(),
+            )),
         };
-        self.list(keyword)?.into_iter().enumerate().map(read).collect()
+
+        self.list(keyword)?
+            .into_iter()
+            .enumerate()
+            .map(read)
+            .collect()
     }
 
     pub(super) fn map(&self, keyword: &str) -> Result<Option<&'a Map>, Error> {
@@ -136,7 +162,9 @@ impl<'a> Source<'a> {
             None => Ok(None),
             Some(schema @ Value::Map(_)) => Ok(Some(schema)),
             Some(Value::List(list)) if list.is_empty() => Ok(None),
-            Some(Value::List(_)) => Err(Error::ItemsList { path: self.trail.path() }),
+            Some(Value::List(_)) => Err(Error::ItemsList {
+                path: self.trail.path(),
+            }),
             Some(other) => Err(self.fault("items", "a schema", other)),
         }
     }
@@ -151,5 +179,9 @@ impl<'a> Source<'a> {
 }
 
 pub(super) fn wrong_type(path: FieldPath, expected: &'static str, found: Kind) -> Error {
-    Error::WrongType { path, expected, found }
+    Error::WrongType {
+        path,
+        expected,
+        found,
+    }
 }

@@ -5,7 +5,8 @@ use fieldmanager_value::internal;
 
 use super::trail::Trail;
 use super::{
-    Extensions, Generic, NestedValueValidation, Node, Structural, ValueValidation, complete, pattern,
+    Extensions, Generic, NestedValueValidation, Node, Structural, ValueValidation, complete,
+    pattern,
 };
 use crate::{FieldError, FieldPath};
 
@@ -55,16 +56,25 @@ impl Structural {
 
 fn invariants(node: &Node, level: Level, trail: &Trail<'_>, errors: &mut Vec<FieldError>) {
     internal::level(|| {
+        // Every value must be specified by the structure, so that it can be pruned and defaulted without looking at
+        // junctors.
         if node.generic.type_name == "array" && node.items.is_none() {
             errors.push(FieldError::required(trail.at("items"), "must be specified"));
         }
         if let Some(items) = &node.items {
             invariants(items, Level::Item, &Trail::Child(trail, "items"), errors);
         }
+
         let properties = Trail::Child(trail, "properties");
         for (name, property) in node.properties.iter() {
-            invariants(property, Level::Field, &Trail::Key(&properties, name), errors);
+            invariants(
+                property,
+                Level::Field,
+                &Trail::Key(&properties, name),
+                errors,
+            );
         }
+
         if let Some(additional) = &node.additional_properties {
             if level == Level::Root {
                 errors.push(FieldError::forbidden(
@@ -72,14 +82,25 @@ fn invariants(node: &Node, level: Level, trail: &Trail<'_>, errors: &mut Vec<Fie
                     "must not be used at the root",
                 ));
             }
+
             if let Some(schema) = additional.schema() {
-                invariants(schema, Level::Field, &Trail::Child(trail, "additionalProperties"), errors);
+                invariants(
+                    schema,
+                    Level::Field,
+                    &Trail::Child(trail, "additionalProperties"),
+                    errors,
+                );
             }
         }
+
+        // Both patterns of int-or-string declare types inside junctors, which is forbidden elsewhere.
         int_or_string(&node.extensions, trail, errors);
         value_validation(
             &node.value_validation,
-            Skip { any_of: is_any_of_pattern(node), all_of: is_all_of_pattern(node) },
+            Skip {
+                any_of: is_any_of_pattern(node),
+                all_of: is_all_of_pattern(node),
+            },
             trail,
             errors,
         );
@@ -99,7 +120,10 @@ fn types(node: &Node, level: Level, trail: &Trail<'_>, errors: &mut Vec<FieldErr
         } else {
             FieldError::invalid(trail.at("type"), type_name.clone(), detail)
         });
-    } else if type_name.is_empty() && !extensions.int_or_string && !extensions.preserve_unknown_fields {
+    } else if type_name.is_empty()
+        && !extensions.int_or_string
+        && !extensions.preserve_unknown_fields
+    {
         let detail = match level {
             Level::Root => "must not be empty at the root",
             Level::Item => "must not be empty for specified array items",
@@ -107,8 +131,13 @@ fn types(node: &Node, level: Level, trail: &Trail<'_>, errors: &mut Vec<FieldErr
         };
         errors.push(FieldError::required(trail.at("type"), detail));
     }
+
     if level == Level::Root && !type_name.is_empty() && *type_name != "object" {
-        errors.push(FieldError::invalid(trail.at("type"), type_name.clone(), "must be object at the root"));
+        errors.push(FieldError::invalid(
+            trail.at("type"),
+            type_name.clone(),
+            "must be object at the root",
+        ));
     }
 }
 
@@ -118,8 +147,12 @@ fn embedded(node: &Node, trail: &Trail<'_>, errors: &mut Vec<FieldError>) {
     }
     if node.additional_properties.is_some() {
         let detail = "must not be used if x-kubernetes-embedded-resource is set";
-        errors.push(FieldError::forbidden(trail.at("additionalProperties"), detail));
+        errors.push(FieldError::forbidden(
+            trail.at("additionalProperties"),
+            detail,
+        ));
     }
+
     if !node.extensions.preserve_unknown_fields && node.properties.is_empty() {
         let detail = "must not be empty if x-kubernetes-embedded-resource is true without \
                       x-kubernetes-preserve-unknown-fields";
@@ -137,11 +170,18 @@ fn metadata(node: &Node, level: Level, properties: &Trail<'_>, errors: &mut Vec<
         ("apiVersion", "string", "must be string"),
         ("metadata", "object", "must be object"),
     ] {
-        let Some(property) = node.properties.get(name) else { continue };
+        let Some(property) = node.properties.get(name) else {
+            continue;
+        };
         let here = Trail::Key(properties, name);
         if property.generic.type_name != expected {
-            errors.push(FieldError::invalid(here.at("type"), property.generic.type_name.clone(), detail));
+            errors.push(FieldError::invalid(
+                here.at("type"),
+                property.generic.type_name.clone(),
+                detail,
+            ));
         }
+
         if name == "metadata" && level == Level::Root && !restricts_names_only(property) {
             let detail = "must not specify anything other than name and generateName, but metadata is \
                           implicitly specified";
@@ -153,10 +193,16 @@ fn metadata(node: &Node, level: Level, properties: &Trail<'_>, errors: &mut Vec<
 /// Whether a schema of `metadata` has only a type, restrictions of names, and a default, which the validation of the
 /// definition refuses.
 fn restricts_names_only(metadata: &Structural) -> bool {
+    // What is allowed is removed; any other keyword, now or in the future, makes the rest differ from an empty schema.
     let mut rest = (**metadata).clone();
-    if rest.properties.iter().all(|(name, _)| *name == "name" || *name == "generateName") {
+    if rest
+        .properties
+        .iter()
+        .all(|(name, _)| *name == "name" || *name == "generateName")
+    {
         rest.properties = Node::default().properties;
     }
+
     rest.generic.type_name = Default::default();
     rest.generic.default = None;
     rest == Node::default()
@@ -167,8 +213,14 @@ fn int_or_string(extensions: &Extensions, trail: &Trail<'_>, errors: &mut Vec<Fi
         return;
     }
     for (set, keyword) in [
-        (extensions.preserve_unknown_fields, "x-kubernetes-preserve-unknown-fields"),
-        (extensions.embedded_resource, "x-kubernetes-embedded-resource"),
+        (
+            extensions.preserve_unknown_fields,
+            "x-kubernetes-preserve-unknown-fields",
+        ),
+        (
+            extensions.embedded_resource,
+            "x-kubernetes-embedded-resource",
+        ),
     ] {
         if set {
             let detail = "must be false if x-kubernetes-int-or-string is true";
@@ -214,32 +266,50 @@ fn value_validation(
     trail: &Trail<'_>,
     errors: &mut Vec<FieldError>,
 ) {
+    // The pattern of int-or-string is allowed at one place only, so junctors below it get no exception.
     let none = Skip::default();
     let any_of: &[_] = if skip.any_of { &[] } else { &validation.any_of };
-    for (keyword, schemas) in
-        [("anyOf", any_of), ("allOf", &validation.all_of), ("oneOf", &validation.one_of)]
-    {
+    for (keyword, schemas) in [
+        ("anyOf", any_of),
+        ("allOf", &validation.all_of),
+        ("oneOf", &validation.one_of),
+    ] {
         let below = Trail::Child(trail, keyword);
         for (at, schema) in schemas.iter().enumerate() {
             let skip = if keyword == "allOf" && at == 0 {
-                Skip { any_of: skip.all_of, all_of: false }
+                Skip {
+                    any_of: skip.all_of,
+                    all_of: false,
+                }
             } else {
                 none
             };
             nested(schema, skip, &Trail::Index(&below, at), errors);
         }
     }
+
     if let Some(not) = &validation.not {
         nested(not, none, &Trail::Child(trail, "not"), errors);
     }
     if let Err(error) = pattern::translate(&validation.pattern) {
         let detail = format!("must be a valid regular expression, but isn't: {error}");
-        errors.push(FieldError::invalid(trail.at("pattern"), validation.pattern.clone(), detail));
+        errors.push(FieldError::invalid(
+            trail.at("pattern"),
+            validation.pattern.clone(),
+            detail,
+        ));
     }
 }
 
-fn nested(schema: &NestedValueValidation, skip: Skip, trail: &Trail<'_>, errors: &mut Vec<FieldError>) {
+fn nested(
+    schema: &NestedValueValidation,
+    skip: Skip,
+    trail: &Trail<'_>,
+    errors: &mut Vec<FieldError>,
+) {
     internal::level(|| {
+        // Junctors restrict values, but they do not specify them: what pruning or defaulting needs must be in the
+        // structure.
         let none = Skip::default();
         value_validation(&schema.value_validation, skip, trail, errors);
         if let Some(items) = &schema.items {
@@ -249,6 +319,7 @@ fn nested(schema: &NestedValueValidation, skip: Skip, trail: &Trail<'_>, errors:
         for (name, property) in schema.properties.iter() {
             nested(property, none, &Trail::Key(&properties, name), errors);
         }
+
         for (set, keyword, detail) in forbidden(schema) {
             if set {
                 errors.push(FieldError::forbidden(
@@ -257,32 +328,81 @@ fn nested(schema: &NestedValueValidation, skip: Skip, trail: &Trail<'_>, errors:
                 ));
             }
         }
+
         if schema.properties.contains_key("metadata") {
             let detail = "must not be specified in a nested context";
-            errors.push(FieldError::forbidden(Trail::Key(&properties, "metadata").path(), detail));
+            errors.push(FieldError::forbidden(
+                Trail::Key(&properties, "metadata").path(),
+                detail,
+            ));
         }
     })
 }
 
 /// The keywords that are forbidden in a junctor: whether each is present, its name, and the requirement.
 fn forbidden(schema: &NestedValueValidation) -> [(bool, &'static str, &'static str); 14] {
-    let Generic { type_name, default, title, description, nullable, .. } = &schema.forbidden_generics;
+    // As in the API server, `externalDocs` and `example` are not checked.
+    let Generic {
+        type_name,
+        default,
+        title,
+        description,
+        nullable,
+        ..
+    } = &schema.forbidden_generics;
     let extensions = &schema.forbidden_extensions;
     let is_set = Option::<Value>::is_some;
+
     [
         (!type_name.is_empty(), "type", "empty"),
-        (schema.additional_properties.is_some(), "additionalProperties", "undefined"),
+        (
+            schema.additional_properties.is_some(),
+            "additionalProperties",
+            "undefined",
+        ),
         (is_set(default), "default", "undefined"),
         (!title.is_empty(), "title", "empty"),
         (!description.is_empty(), "description", "empty"),
         (*nullable, "nullable", "false"),
-        (extensions.preserve_unknown_fields, "x-kubernetes-preserve-unknown-fields", "false"),
-        (extensions.embedded_resource, "x-kubernetes-embedded-resource", "false"),
-        (extensions.int_or_string, "x-kubernetes-int-or-string", "false"),
-        (!extensions.list_map_keys.is_empty(), "x-kubernetes-list-map-keys", "empty"),
-        (extensions.list_type.is_some(), "x-kubernetes-list-type", "undefined"),
-        (extensions.map_type.is_some(), "x-kubernetes-map-type", "undefined"),
-        (is_set(&extensions.unions), "x-kubernetes-unions", "undefined"),
-        (is_set(&schema.validations), "x-kubernetes-validations", "empty"),
+        (
+            extensions.preserve_unknown_fields,
+            "x-kubernetes-preserve-unknown-fields",
+            "false",
+        ),
+        (
+            extensions.embedded_resource,
+            "x-kubernetes-embedded-resource",
+            "false",
+        ),
+        (
+            extensions.int_or_string,
+            "x-kubernetes-int-or-string",
+            "false",
+        ),
+        (
+            !extensions.list_map_keys.is_empty(),
+            "x-kubernetes-list-map-keys",
+            "empty",
+        ),
+        (
+            extensions.list_type.is_some(),
+            "x-kubernetes-list-type",
+            "undefined",
+        ),
+        (
+            extensions.map_type.is_some(),
+            "x-kubernetes-map-type",
+            "undefined",
+        ),
+        (
+            is_set(&extensions.unions),
+            "x-kubernetes-unions",
+            "undefined",
+        ),
+        (
+            is_set(&schema.validations),
+            "x-kubernetes-validations",
+            "empty",
+        ),
     ]
 }

@@ -44,7 +44,15 @@ impl Structural {
     ) -> Result<Vec<FieldError>, Error> {
         let mut errors = Vec::new();
         let is_resource = is_resource_root || self.extensions.embedded_resource;
-        value(object, self, is_resource, &Trail::Root(path), 0, &mut errors)?;
+        value(
+            object,
+            self,
+            is_resource,
+            &Trail::Root(path),
+            0,
+            &mut errors,
+        )?;
+
         Ok(errors)
     }
 }
@@ -61,12 +69,22 @@ fn value(
         if let (Value::Map(map), true) = (object, is_resource) {
             resource(map, trail, errors);
         }
+        // An object inside is a resource only if its own schema says so, whatever the schema above is.
         let mut below = |found: &Value, schema: &Structural, trail: &Trail<'_>| {
-            value(found, schema, schema.extensions.embedded_resource, trail, depth + 1, errors)
+            value(
+                found,
+                schema,
+                schema.extensions.embedded_resource,
+                trail,
+                depth + 1,
+                errors,
+            )
         };
+
         match object {
             Value::Map(map) => {
                 check(depth)?;
+                // A declared property has precedence over `additionalProperties`.
                 for (name, found) in map {
                     if let Some(property) = schema.properties.get(name.as_str()) {
                         below(found, property, &Trail::Child(trail, name))?;
@@ -85,6 +103,7 @@ fn value(
             }
             _ => {}
         }
+
         Ok(())
     })
 }
@@ -92,25 +111,42 @@ fn value(
 fn resource(map: &Map, trail: &Trail<'_>, errors: &mut Vec<FieldError>) {
     for name in ["apiVersion", "kind"] {
         let path = || trail.at(name);
+        // An absent field and an empty one are different faults here, unlike in decoded metadata.
         match map.get(name) {
             None => errors.push(FieldError::required(path(), "")),
             Some(Value::String(text)) if text.is_empty() => {
                 errors.push(FieldError::invalid(path(), "", "must not be empty"));
             }
             Some(Value::String(text)) => {
-                let fault = if name == "kind" { kind(text) } else { group_version(text) };
+                let fault = if name == "kind" {
+                    kind(text)
+                } else {
+                    group_version(text)
+                };
                 errors.extend(fault.map(|fault| FieldError::invalid(path(), text.clone(), fault)));
             }
-            Some(other) => errors.push(FieldError::invalid(path(), other.clone(), "must be a string")),
+            Some(other) => errors.push(FieldError::invalid(
+                path(),
+                other.clone(),
+                "must be a string",
+            )),
         }
     }
+
     if let Some(metadata) = map.get("metadata") {
+        // The check reads decoded metadata, in which values have the types of Go. A value that cannot be decoded is its
+        // only fault.
         let trail = Trail::Child(trail, "metadata");
         match object_meta::decode(metadata) {
             Err(fault) => errors.push(FieldError::invalid(trail.path(), metadata.clone(), fault)),
             Ok(decoded) => {
                 let decoded = decoded.edit.as_ref().unwrap_or(metadata);
-                MetadataCheck { metadata: decoded, trail: &trail, errors }.embedded();
+                MetadataCheck {
+                    metadata: decoded,
+                    trail: &trail,
+                    errors,
+                }
+                .embedded();
             }
         }
     }
@@ -118,6 +154,11 @@ fn resource(map: &Map, trail: &Trail<'_>, errors: &mut Vec<FieldError>) {
 
 fn kind(text: &str) -> Option<String> {
     let faults = dns::label_1035(&text.to_lowercase());
-    let fault = || format!("may have mixed case, but should otherwise match: {}", faults.join(","));
+    let fault = || {
+        format!(
+            "may have mixed case, but should otherwise match: {}",
+            faults.join(",")
+        )
+    };
     (!faults.is_empty()).then(fault)
 }

@@ -6,7 +6,11 @@ use super::{Error, Node, Structural};
 
 /// Returns an error if a list or map at `depth`, counted from 0, is too deep.
 pub(super) fn check(depth: usize) -> Result<(), Error> {
-    if depth < MAX_DEPTH { Ok(()) } else { Err(Error::TooDeep) }
+    if depth < MAX_DEPTH {
+        Ok(())
+    } else {
+        Err(Error::TooDeep)
+    }
 }
 
 /// Returns an error if the value nests too deeply at its position.
@@ -14,11 +18,13 @@ pub(super) fn check_value(value: &Value, depth: usize) -> Result<(), Error> {
     match value {
         Value::List(list) => {
             check(depth)?;
-            list.iter().try_for_each(|item| check_value(item, depth + 1))
+            list.iter()
+                .try_for_each(|item| check_value(item, depth + 1))
         }
         Value::Map(map) => {
             check(depth)?;
-            map.iter().try_for_each(|(_, value)| check_value(value, depth + 1))
+            map.iter()
+                .try_for_each(|(_, value)| check_value(value, depth + 1))
         }
         _ => Ok(()),
     }

@@ -7,7 +7,8 @@ use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
 
 use super::{
-    AdditionalProperties, Extensions, Generic, NestedValueValidation, Node, Structural, ValueValidation,
+    AdditionalProperties, Extensions, Generic, NestedValueValidation, Node, Structural,
+    ValueValidation,
 };
 
 impl Structural {
@@ -54,15 +55,21 @@ pub(super) fn node(node: &Node) -> Value {
     level(|| {
         let mut out = Writer::default();
         out.put("items", node.items.as_ref().map(|items| self::node(items)));
-        let properties: Map =
-            node.properties.iter().map(|(name, schema)| (name, self::node(schema))).collect();
+        let properties: Map = node
+            .properties
+            .iter()
+            .map(|(name, schema)| (name, self::node(schema)))
+            .collect();
         out.put(
             "additionalProperties",
-            node.additional_properties.as_ref().map(|additional| match additional {
-                AdditionalProperties::Bool(allowed) => Value::Bool(*allowed),
-                AdditionalProperties::Schema(schema) => self::node(schema),
-            }),
+            node.additional_properties
+                .as_ref()
+                .map(|additional| match additional {
+                    AdditionalProperties::Bool(allowed) => Value::Bool(*allowed),
+                    AdditionalProperties::Schema(schema) => self::node(schema),
+                }),
         );
+
         out.generic(&node.generic);
         out.extensions(&node.extensions);
         out.value_validation(&node.value_validation);
@@ -82,9 +89,17 @@ pub(super) fn nested(nested: &NestedValueValidation) -> Value {
         out.put("items", nested.items.as_deref().map(self::nested));
         out.map(
             "properties",
-            nested.properties.iter().map(|(name, schema)| (name, self::nested(schema))).collect(),
+            nested
+                .properties
+                .iter()
+                .map(|(name, schema)| (name, self::nested(schema)))
+                .collect(),
         );
-        out.put("additionalProperties", nested.additional_properties.as_deref().map(self::nested));
+
+        out.put(
+            "additionalProperties",
+            nested.additional_properties.as_deref().map(self::nested),
+        );
         out.generic(&nested.forbidden_generics);
         out.extensions(&nested.forbidden_extensions);
         out.build()
@@ -145,8 +160,14 @@ impl Writer {
     }
 
     fn extensions(&mut self, extensions: &Extensions) {
-        self.flag("x-kubernetes-preserve-unknown-fields", extensions.preserve_unknown_fields);
-        self.flag("x-kubernetes-embedded-resource", extensions.embedded_resource);
+        self.flag(
+            "x-kubernetes-preserve-unknown-fields",
+            extensions.preserve_unknown_fields,
+        );
+        self.flag(
+            "x-kubernetes-embedded-resource",
+            extensions.embedded_resource,
+        );
         self.flag("x-kubernetes-int-or-string", extensions.int_or_string);
         self.texts("x-kubernetes-list-map-keys", &extensions.list_map_keys);
         self.put("x-kubernetes-list-type", extensions.list_type.clone());
@@ -168,12 +189,15 @@ impl Writer {
         self.put("minItems", validation.min_items);
         self.flag("uniqueItems", validation.unique_items);
         self.put("multipleOf", validation.multiple_of);
+
         self.list("enum", validation.enumeration.iter().cloned().collect());
         self.put("maxProperties", validation.max_properties);
         self.put("minProperties", validation.min_properties);
-        for (keyword, schemas) in
-            [("allOf", &validation.all_of), ("anyOf", &validation.any_of), ("oneOf", &validation.one_of)]
-        {
+        for (keyword, schemas) in [
+            ("allOf", &validation.all_of),
+            ("anyOf", &validation.any_of),
+            ("oneOf", &validation.one_of),
+        ] {
             self.list(keyword, schemas.iter().map(nested).collect());
         }
         self.put("not", validation.not.as_deref().map(nested));

@@ -81,7 +81,11 @@ impl Drop for Node {
     fn drop(&mut self) {
         let junctors = [&mut self.all_of, &mut self.any_of, &mut self.one_of].map(std::mem::take);
         let properties = std::mem::take(&mut self.properties);
-        let below = (std::mem::take(&mut self.additional), self.items.take(), self.not.take());
+        let below = (
+            std::mem::take(&mut self.additional),
+            self.items.take(),
+            self.not.take(),
+        );
         level(|| drop((junctors, properties, below)));
     }
 }
@@ -99,7 +103,10 @@ impl<'v> Compiler<'v> {
     fn fault<T>(&self, keyword: &str, message: impl Into<String>) -> Result<T, SchemaError> {
         let mut path: Vec<&str> = self.path.clone();
         path.push(keyword);
-        Err(SchemaError::Keyword { path: path.join("."), message: message.into() })
+        Err(SchemaError::Keyword {
+            path: path.join("."),
+            message: message.into(),
+        })
     }
 
     fn at(&mut self, step: &'v str, schema: &'v Value) -> Result<Node, SchemaError> {
@@ -117,24 +124,40 @@ impl<'v> Compiler<'v> {
             }
             let schema = match schema {
                 Value::Map(schema) => schema,
-                other => return self.fault("", format!("a schema must be a map, got {}", other.kind())),
+                other => {
+                    return self.fault("", format!("a schema must be a map, got {}", other.kind()));
+                }
             };
+
+            // A reference that is ignored would accept every value.
             if let Some(Value::String(reference)) = schema.get("$ref") {
-                return self.fault("$ref", format!("`{reference}`: references are not supported"));
+                return self.fault(
+                    "$ref",
+                    format!("`{reference}`: references are not supported"),
+                );
             }
+
+            // The format is ignored for some types, so the types are read first.
             let mut node = Node::default();
             node.types = self.types(schema)?;
             node.nullable = is(schema, "nullable");
             node.format = formats::known(schema, &node.types);
             self.restrictions(schema, &mut node)?;
             self.below(schema, &mut node)?;
-            for (name, into) in
-                [("allOf", &mut node.all_of), ("anyOf", &mut node.any_of), ("oneOf", &mut node.one_of)]
-            {
+
+            for (name, into) in [
+                ("allOf", &mut node.all_of),
+                ("anyOf", &mut node.any_of),
+                ("oneOf", &mut node.one_of),
+            ] {
                 if let Some(Value::List(schemas)) = schema.get(name) {
-                    *into = schemas.iter().map(|inner| self.at(name, inner)).collect::<Result<_, _>>()?;
+                    *into = schemas
+                        .iter()
+                        .map(|inner| self.at(name, inner))
+                        .collect::<Result<_, _>>()?;
                 }
             }
+
             if let Some(inner @ Value::Map(_)) = schema.get("not") {
                 node.not = Some(Box::new(self.at("not", inner)?));
             }
@@ -150,15 +173,21 @@ impl<'v> Compiler<'v> {
             Some(Value::List(names)) => names.iter().filter_map(Value::as_str).collect(),
             _ => Vec::new(),
         };
+
         for name in names {
             if !types.add(name) {
-                return self.fault("type", format!("`{name}` is not a type; types are {}", TYPES.join(", ")));
+                return self.fault(
+                    "type",
+                    format!("`{name}` is not a type; types are {}", TYPES.join(", ")),
+                );
             }
         }
+
         Ok(types)
     }
 
     fn restrictions(&self, schema: &'v Map, node: &mut Node) -> Result<(), SchemaError> {
+        // A flag of a wrong type is false; a number or a pattern of a wrong type is a fault.
         node.exclusive_maximum = is(schema, "exclusiveMaximum");
         node.exclusive_minimum = is(schema, "exclusiveMinimum");
         node.unique_items = is(schema, "uniqueItems");
@@ -168,13 +197,19 @@ impl<'v> Compiler<'v> {
             ("multipleOf", &mut node.multiple_of),
         ] {
             *into = match schema.get(name) {
-                #[expect(clippy::cast_precision_loss, reason = "the API server keeps bounds as floats")]
+                #[expect(
+                    clippy::cast_precision_loss,
+                    reason = "the API server keeps bounds as floats"
+                )]
                 Some(Value::Int(number)) => Some(*number as f64),
                 Some(Value::Float(number)) => Some(*number),
                 None | Some(Value::Null) => None,
-                Some(other) => return self.fault(name, format!("expected number, got {}", other.kind())),
+                Some(other) => {
+                    return self.fault(name, format!("expected number, got {}", other.kind()));
+                }
             };
         }
+
         for (name, into) in [
             ("maxLength", &mut node.max_length),
             ("minLength", &mut node.min_length),
@@ -183,14 +218,22 @@ impl<'v> Compiler<'v> {
             ("maxProperties", &mut node.max_properties),
             ("minProperties", &mut node.min_properties),
         ] {
+            // A whole float is accepted as a limit, since JSON does not distinguish it from an integer.
             *into = match schema.get(name) {
                 Some(Value::Int(number)) => Some(*number),
-                #[expect(clippy::cast_possible_truncation, reason = "the number has no fraction")]
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "the number has no fraction"
+                )]
                 Some(Value::Float(number)) if number.fract() == 0.0 => Some(*number as i64),
                 None | Some(Value::Null) => None,
-                Some(other) => return self.fault(name, format!("expected integer, got {}", other.kind())),
+                Some(other) => {
+                    return self.fault(name, format!("expected integer, got {}", other.kind()));
+                }
             };
         }
+
+        // The pattern is checked now and compiled when a value needs it, since a schema may have many large ones.
         node.pattern = match schema.get("pattern") {
             None | Some(Value::Null) => None,
             Some(Value::String(pattern)) if pattern.is_empty() => None,
@@ -198,15 +241,29 @@ impl<'v> Compiler<'v> {
                 Ok(pattern) => Some(pattern),
                 Err(message) => return self.fault("pattern", message),
             },
-            Some(other) => return self.fault("pattern", format!("expected string, got {}", other.kind())),
+            Some(other) => {
+                return self.fault("pattern", format!("expected string, got {}", other.kind()));
+            }
         };
+
         if let Some(Value::List(values)) = schema.get("enum") {
+            // Enumerations of strings can be long, so they are looked up in a set.
             node.enumeration = values.iter().cloned().collect();
-            node.accepted = values.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+            node.accepted = values
+                .iter()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect();
         }
+
         if let Some(Value::List(names)) = schema.get("required") {
-            node.required = names.iter().filter_map(Value::as_str).map(Str::from).collect();
+            node.required = names
+                .iter()
+                .filter_map(Value::as_str)
+                .map(Str::from)
+                .collect();
         }
+
         Ok(())
     }
 
@@ -214,10 +271,12 @@ impl<'v> Compiler<'v> {
         if let Some(Value::Map(properties)) = schema.get("properties") {
             self.path.push("properties");
             for (name, property) in properties {
-                node.properties.insert(name.clone(), self.at(name, property)?);
+                node.properties
+                    .insert(name.clone(), self.at(name, property)?);
             }
             self.path.pop();
         }
+
         match schema.get("items") {
             None | Some(Value::Null | Value::Bool(_)) => {}
             Some(inner) => node.items = Some(Box::new(self.at("items", inner)?)),
@@ -227,6 +286,7 @@ impl<'v> Compiler<'v> {
             Some(Value::Bool(false)) => Additional::Forbidden,
             Some(inner) => Additional::Schema(Box::new(self.at("additionalProperties", inner)?)),
         };
+
         Ok(())
     }
 }

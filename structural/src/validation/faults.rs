@@ -38,14 +38,18 @@ impl Place<'_> {
     fn root(&self) -> &FieldPath {
         match self {
             Place::Root(path) => path,
-            Place::Property(above, _) | Place::Additional(above, _) | Place::Item(above, _) => above.root(),
+            Place::Property(above, _) | Place::Additional(above, _) | Place::Item(above, _) => {
+                above.root()
+            }
         }
     }
 
     fn path(&self) -> FieldPath {
         match self {
             Place::Root(path) => (*path).clone(),
-            Place::Property(above, name) | Place::Additional(above, name) => above.path().child(*name),
+            Place::Property(above, name) | Place::Additional(above, name) => {
+                above.path().child(*name)
+            }
             Place::Item(above, at) => above.path().index(*at),
         }
     }
@@ -74,18 +78,34 @@ impl Place<'_> {
     }
 
     fn invalid(&self, value: impl Into<Value>, says: &str) -> FieldError {
-        FieldError::invalid(self.path(), value, format!("{} in body {says}", self.name()))
+        FieldError::invalid(
+            self.path(),
+            value,
+            format!("{} in body {says}", self.name()),
+        )
     }
 
     /// A fault of the wrong type; `found` is a value or the name of a type.
     pub(super) fn wrong_type(&self, expected: &str, found: &str) -> FieldError {
-        let detail = format!("{} in body must be of type {expected}: {}", self.name(), quote(found));
+        let detail = format!(
+            "{} in body must be of type {expected}: {}",
+            self.name(),
+            quote(found)
+        );
         let value = Some(found.into());
-        FieldError { path: self.path(), kind: FieldErrorKind::TypeInvalid, value, detail }
+        FieldError {
+            path: self.path(),
+            kind: FieldErrorKind::TypeInvalid,
+            value,
+            detail,
+        }
     }
 
     pub(super) fn too_few(&self, found: usize, limit: i64, what: &str) -> FieldError {
-        self.invalid(count(found), &format!("should have at least {limit} {what}"))
+        self.invalid(
+            count(found),
+            &format!("should have at least {limit} {what}"),
+        )
     }
 
     pub(super) fn too_many(&self, found: usize, limit: i64) -> FieldError {
@@ -94,7 +114,12 @@ impl Place<'_> {
             0.. => format!("must have at most {limit} {items}"),
             _ => "has too many items".to_owned(),
         };
-        FieldError { path: self.path(), kind: FieldErrorKind::TooMany, value: Some(count(found)), detail }
+        FieldError {
+            path: self.path(),
+            kind: FieldErrorKind::TooMany,
+            value: Some(count(found)),
+            detail,
+        }
     }
 
     pub(super) fn too_long(&self, limit: i64) -> FieldError {
@@ -102,7 +127,10 @@ impl Place<'_> {
     }
 
     pub(super) fn too_short(&self, value: &Text, limit: i64) -> FieldError {
-        self.invalid(value.clone(), &format!("should be at least {limit} chars long"))
+        self.invalid(
+            value.clone(),
+            &format!("should be at least {limit} chars long"),
+        )
     }
 
     pub(super) fn no_match(&self, value: &Text, pattern: &str) -> FieldError {
@@ -114,8 +142,11 @@ impl Place<'_> {
     }
 
     pub(super) fn not_positive(&self, factor: f64) -> FieldError {
-        let detail =
-            format!("factor MultipleOf declared for {} must be positive: {}", self.name(), shown(factor));
+        let detail = format!(
+            "factor MultipleOf declared for {} must be positive: {}",
+            self.name(),
+            shown(factor)
+        );
         FieldError::invalid(self.path(), factor, detail)
     }
 
@@ -145,14 +176,21 @@ impl Place<'_> {
             })
             .collect();
         let accepted: Vec<&str> = accepted.iter().map(String::as_str).collect();
+
         FieldError::not_supported(self.path(), value.clone(), &accepted)
     }
 
     /// A number that its type or format cannot represent. As in the API server, the error has no path.
     pub(super) fn out_of_range(&self, what: &str, type_name: &str, format: &str) -> FieldError {
-        let format =
-            if format.is_empty() { "(default format)".to_owned() } else { format!("with format {format}") };
-        self.unplaced(&format!("{what} value must be of type {type_name} {format} in {}", self.name()))
+        let format = if format.is_empty() {
+            "(default format)".to_owned()
+        } else {
+            format!("with format {format}")
+        };
+        self.unplaced(&format!(
+            "{what} value must be of type {type_name} {format} in {}",
+            self.name()
+        ))
     }
 
     /// A fault of a junctor, whose message quotes the name. As in the API server, the error has no path.
@@ -183,12 +221,22 @@ pub(super) struct Outcome {
 
 impl Outcome {
     pub(super) fn new(most: usize) -> Self {
-        Outcome { listed: Vec::new(), most, bytes: 0, faults: 0, matches: 0 }
+        Outcome {
+            listed: Vec::new(),
+            most,
+            bytes: 0,
+            faults: 0,
+            matches: 0,
+        }
     }
 
     /// How many more faults are listed.
     pub(super) fn room(&self) -> usize {
-        if self.bytes > MAX_BYTES { 0 } else { self.most.saturating_sub(self.listed.len()) }
+        if self.bytes > MAX_BYTES {
+            0
+        } else {
+            self.most.saturating_sub(self.listed.len())
+        }
     }
 
     pub(super) fn is_valid(&self) -> bool {
@@ -230,8 +278,14 @@ impl Outcome {
         if unlisted > 0 {
             let detail = format!("{unlisted} more errors are not listed");
             let kind = FieldErrorKind::Invalid;
-            out.push(FieldError { path: FieldPath::empty(), kind, value: None, detail });
+            out.push(FieldError {
+                path: FieldPath::empty(),
+                kind,
+                value: None,
+                detail,
+            });
         }
+
         out
     }
 }

@@ -81,7 +81,9 @@ impl Validator {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(schema: &Value) -> Result<Self, SchemaError> {
-        Ok(Validator { node: compile::schema(schema)? })
+        Ok(Validator {
+            node: compile::schema(schema)?,
+        })
     }
 
     /// Compiles a structural schema.
@@ -172,7 +174,11 @@ impl Validator {
         schema: &Structural,
     ) -> Vec<FieldError> {
         let mut known = Correlations::default();
-        let correlated = Correlated { new: object, old, schema };
+        let correlated = Correlated {
+            new: object,
+            old,
+            schema,
+        };
         walk::validate(&self.node, path, object, Some((correlated, &mut known)))
     }
 }

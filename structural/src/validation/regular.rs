@@ -28,7 +28,11 @@ const REFUSED: usize = 256 << 20;
 /// The nesting beyond which the crates refuse a pattern: some levels for each of Go.
 const NESTING: u32 = 10_000;
 /// The stack for compiling a pattern of that nesting, of which the system provides what is used.
-const STACK: usize = if cfg!(debug_assertions) { 64 << 20 } else { 16 << 20 };
+const STACK: usize = if cfg!(debug_assertions) {
+    64 << 20
+} else {
+    16 << 20
+};
 /// The number of bytes that are searched between two looks at the work of the thread.
 const CHUNK: usize = 64;
 
@@ -56,15 +60,21 @@ pub fn expression(pattern: &str) -> Result<Regex, String> {
     }
 
     let Translated { text, size } = translate(pattern).map_err(|fault| fault.to_string())?;
+    // Compiling takes as long as the result is large, so the estimate counts as work before it begins.
     let size = size.saturating_mul(EXPRESSION);
     if !proceed(size as u64 / 8) {
         return Err(Stopped.to_string());
     }
     let regex = with_stack(STACK, || {
         let mut builder = RegexBuilder::new(&text);
-        builder.size_limit(REFUSED).nest_limit(NESTING).build().map_err(|error| error.to_string())
+        builder
+            .size_limit(REFUSED)
+            .nest_limit(NESTING)
+            .build()
+            .map_err(|error| error.to_string())
     })?;
     lock(&EXPRESSIONS).insert(pattern.into(), &Arc::new(Cached::new(regex.clone(), size)));
+
     Ok(regex)
 }
 
@@ -93,7 +103,10 @@ impl Pattern {
     /// The reason why the pattern is refused, as Go gives it. A pattern that would take more than 16 MiB is "too large".
     pub fn new(text: &str) -> Result<Self, String> {
         match translate(text) {
-            Ok(_) => Ok(Pattern { text: text.into(), compiled: Mutex::default() }),
+            Ok(_) => Ok(Pattern {
+                text: text.into(),
+                compiled: Mutex::default(),
+            }),
             Err(fault) => Err(fault.to_string()),
         }
     }
@@ -105,7 +118,8 @@ impl Pattern {
 
     /// Whether a part of a string matches. The work of the thread can stop the search.
     pub fn is_match(&self, text: &str) -> bool {
-        self.compiled().is_some_and(|compiled| compiled.pattern.is_match(text))
+        self.compiled()
+            .is_some_and(|compiled| compiled.pattern.is_match(text))
     }
 
     /// The compiled pattern; `None` if the work of the thread was stopped.
@@ -127,14 +141,21 @@ impl Pattern {
             }
         };
         *lock(&self.compiled) = Arc::downgrade(&compiled);
+
         Some(compiled)
     }
 }
 
 /// The compiled patterns of the process. They change no result, only the time until it is there.
-static MATCHERS: Mutex<Cache<Matcher>> = Mutex::new(Cache { patterns: BTreeMap::new(), size: 0 });
+static MATCHERS: Mutex<Cache<Matcher>> = Mutex::new(Cache {
+    patterns: BTreeMap::new(),
+    size: 0,
+});
 /// The compiled expressions of the process.
-static EXPRESSIONS: Mutex<Cache<Regex>> = Mutex::new(Cache { patterns: BTreeMap::new(), size: 0 });
+static EXPRESSIONS: Mutex<Cache<Regex>> = Mutex::new(Cache {
+    patterns: BTreeMap::new(),
+    size: 0,
+});
 
 struct Cache<T> {
     patterns: BTreeMap<Str, Arc<Cached<T>>>,
@@ -152,7 +173,11 @@ struct Cached<T> {
 
 impl<T> Cached<T> {
     fn new(pattern: T, size: usize) -> Self {
-        Cached { pattern, size, is_used: AtomicBool::new(true) }
+        Cached {
+            pattern,
+            size,
+            is_used: AtomicBool::new(true),
+        }
     }
 }
 
@@ -198,17 +223,39 @@ impl Matcher {
             return None;
         }
 
+        // `translate` limits patterns already; these limits are for one that takes more than it estimates.
         let syntax = syntax::Config::new().nest_limit(NESTING);
-        let program = NFA::config().nfa_size_limit(Some(REFUSED)).which_captures(WhichCaptures::None);
-        let compiler = || NFA::compiler().syntax(syntax).configure(program).build(&text).ok();
+        let program = NFA::config()
+            .nfa_size_limit(Some(REFUSED))
+            .which_captures(WhichCaptures::None);
+        let compiler = || {
+            NFA::compiler()
+                .syntax(syntax)
+                .configure(program)
+                .build(&text)
+                .ok()
+        };
         let program = with_stack(STACK, compiler)?;
+
         // All matches, since an empty one in the middle of a character does not count.
-        let config = DFA::config().match_kind(MatchKind::All).skip_cache_capacity_check(true);
+        let config = DFA::config()
+            .match_kind(MatchKind::All)
+            .skip_cache_capacity_check(true);
         let scratch = SCRATCH.max(config.get_minimum_cache_capacity(&program).ok()?);
         let size = pattern.len() + program.memory_usage() + scratch;
         let config = config.cache_capacity(scratch);
-        let automaton = DFA::builder().configure(config).build_from_nfa(program).ok()?;
-        Some(Cached::new(Matcher { automaton, scratch: Mutex::default() }, size))
+        let automaton = DFA::builder()
+            .configure(config)
+            .build_from_nfa(program)
+            .ok()?;
+
+        Some(Cached::new(
+            Matcher {
+                automaton,
+                scratch: Mutex::default(),
+            },
+            size,
+        ))
     }
 
     fn is_match(&self, text: &str) -> bool {
@@ -221,8 +268,12 @@ impl Matcher {
 
     /// Whether a part of a string matches; `None` if the work of the thread was stopped.
     fn search(&self, text: &str, scratch: &mut Scratch) -> Option<bool> {
-        let mut state = self.automaton.start_state_forward(scratch, &Input::new(text)).ok()?;
+        let mut state = self
+            .automaton
+            .start_state_forward(scratch, &Input::new(text))
+            .ok()?;
         let mut known = scratch.memory_usage();
+
         for (at, byte) in text.bytes().enumerate() {
             if at % CHUNK == 0 {
                 // A new state of the automaton takes as long as it is large.
@@ -241,7 +292,9 @@ impl Matcher {
                 return Some(false);
             }
         }
+        // The end of the text can complete a match, such as one of `$`.
         let end = self.automaton.next_eoi_state(scratch, state).ok()?;
+
         Some(end.is_match())
     }
 }
@@ -255,9 +308,12 @@ mod tests {
     use super::*;
 
     fn patterns() -> Vec<String> {
-        let table = include_str!("../../tests/data/patterns.jsonl").lines().skip(1);
+        let table = include_str!("../../tests/data/patterns.jsonl")
+            .lines()
+            .skip(1);
         let rows = table.map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-        rows.map(|row| row["pattern"].as_str().unwrap().to_owned()).collect()
+        rows.map(|row| row["pattern"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     /// The bounds hold if no pattern is larger than its estimate.
@@ -268,12 +324,17 @@ mod tests {
         });
         let mut checked = 0;
         for pattern in patterns().into_iter().chain(classes) {
-            let Ok(translated) = translate(&pattern) else { continue };
-            let compiled =
-                Matcher::compile(&pattern).unwrap_or_else(|| panic!("{pattern:?} does not compile"));
+            let Ok(translated) = translate(&pattern) else {
+                continue;
+            };
+            let compiled = Matcher::compile(&pattern)
+                .unwrap_or_else(|| panic!("{pattern:?} does not compile"));
             let size = compiled.pattern.automaton.get_nfa().memory_usage();
             let estimate = translated.size + 2048;
-            assert!(size <= estimate, "{pattern:?} takes {size} bytes, estimated {estimate}");
+            assert!(
+                size <= estimate,
+                "{pattern:?} takes {size} bytes, estimated {estimate}"
+            );
             checked += 1;
         }
         assert!(checked > 8000, "{checked}");
@@ -282,8 +343,9 @@ mod tests {
     #[test]
     fn all_compiled_patterns_together_are_bounded() {
         // Each takes about 10 MB, in 15 kB of patterns.
-        let patterns: Vec<Pattern> =
-            (0..250).map(|n| Pattern::new(&format!(r"^\pL{{300}}{n}$")).unwrap()).collect();
+        let patterns: Vec<Pattern> = (0..250)
+            .map(|n| Pattern::new(&format!(r"^\pL{{300}}{n}$")).unwrap())
+            .collect();
         for pattern in &patterns[..12] {
             assert!(!pattern.is_match("abc"));
             let cache = lock(&MATCHERS);

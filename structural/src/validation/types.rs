@@ -1,7 +1,9 @@
 //! The types of a schema.
 
 /// The types of JSON schema, which are the bits of [`Types`].
-pub(super) const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
+pub(super) const TYPES: [&str; 7] = [
+    "array", "boolean", "integer", "null", "number", "object", "string",
+];
 
 /// The types of a schema.
 #[derive(Default)]
@@ -14,7 +16,9 @@ pub(super) struct Types {
 
 impl Types {
     pub(super) fn add(&mut self, name: &str) -> bool {
-        let Some(at) = TYPES.iter().position(|known| *known == name) else { return false };
+        let Some(at) = TYPES.iter().position(|known| *known == name) else {
+            return false;
+        };
         if !self.shown.is_empty() {
             self.shown.push(',');
         }
@@ -25,7 +29,10 @@ impl Types {
     }
 
     pub(super) fn contains(&self, name: &str) -> bool {
-        TYPES.iter().position(|known| *known == name).is_some_and(|at| self.bits & (1 << at) != 0)
+        TYPES
+            .iter()
+            .position(|known| *known == name)
+            .is_some_and(|at| self.bits & (1 << at) != 0)
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -14,8 +14,15 @@ use crate::{FieldError, FieldPath};
 type Old<'o, 'c> = Option<(Correlated<'o>, &'c mut Correlations<'o>)>;
 
 /// The faults of an object.
-pub(super) fn validate(node: &Node, path: &FieldPath, object: &Value, old: Old<'_, '_>) -> Vec<FieldError> {
-    let outcome = is_bounded(object, 0).then(|| check(node, object, &Place::Root(path), 0, LISTED, old));
+pub(super) fn validate(
+    node: &Node,
+    path: &FieldPath,
+    object: &Value,
+    old: Old<'_, '_>,
+) -> Vec<FieldError> {
+    // Parts without a schema are not visited by the check, so the depth of the whole object is checked first.
+    let outcome =
+        is_bounded(object, 0).then(|| check(node, object, &Place::Root(path), 0, LISTED, old));
     match outcome.flatten() {
         Some(outcome) => outcome.finish(),
         None => {
@@ -28,8 +35,12 @@ pub(super) fn validate(node: &Node, path: &FieldPath, object: &Value, old: Old<'
 /// Whether a value nests at most [`MAX_DEPTH`] levels, also where the schema says nothing about it.
 fn is_bounded(value: &Value, depth: usize) -> bool {
     level(|| match value {
-        Value::List(list) => depth < MAX_DEPTH && list.iter().all(|item| is_bounded(item, depth + 1)),
-        Value::Map(map) => depth < MAX_DEPTH && map.iter().all(|(_, value)| is_bounded(value, depth + 1)),
+        Value::List(list) => {
+            depth < MAX_DEPTH && list.iter().all(|item| is_bounded(item, depth + 1))
+        }
+        Value::Map(map) => {
+            depth < MAX_DEPTH && map.iter().all(|(_, value)| is_bounded(value, depth + 1))
+        }
         _ => true,
     })
 }
@@ -52,6 +63,7 @@ fn check(
         let size = value.as_str().map_or(0, str::len) / STEP;
         proceed(1 + size as u64).then_some(())?;
 
+        // Successful checks count as matches: of several alternatives, the one with the most is reported.
         let correlated = old.as_ref().map(|(correlated, _)| *correlated);
         let mut out = Outcome::new(room);
         if value.is_null() {
@@ -64,6 +76,7 @@ fn check(
             }
             junctors(node, value, place, depth, &mut out)?;
             out.matches += 1;
+
             match value {
                 Value::String(text) => {
                     string(node, text, place, &mut out);
@@ -85,6 +98,7 @@ fn check(
                 }
                 _ => {}
             }
+
             enumeration(node, value, place, &mut out);
             out.matches += 1;
             if let Value::Map(map) = value {
@@ -93,6 +107,8 @@ fn check(
             }
             out.matches += 1;
         }
+
+        // The faults of a value that an update did not change are dropped, since it is stored already.
         if !out.is_valid()
             && let (Some(correlated), Some((_, known))) = (correlated, &mut old)
             && correlated.is_equal(known)
@@ -126,12 +142,15 @@ fn types(node: &Node, value: &Value, place: &Place<'_>, out: &mut Outcome) {
         out.matches += 1;
         return;
     }
+
+    // A whole float is an integer, and an integer is a number, but the format may still exclude them.
     let matches = types.contains(name)
         || match value {
             Value::Float(number) => types.contains("integer") && numbers::is_integer(*number),
             Value::Int(_) => types.contains("number"),
             _ => false,
         };
+
     if let Some((format, _)) = &node.format {
         let is_text = matches!(value, Value::String(_) | Value::List(_));
         if !is_text && !matches && *format != own_format {
@@ -143,6 +162,7 @@ fn types(node: &Node, value: &Value, place: &Place<'_>, out: &mut Outcome) {
             return;
         }
     }
+
     if matches {
         out.matches += 1;
     } else {
@@ -157,13 +177,21 @@ fn string(node: &Node, text: &Text, place: &Place<'_>, out: &mut Outcome) {
         out.push(|| place.too_long(limit));
     } else if let Some(limit) = node.min_length.filter(|limit| length() < *limit) {
         out.push(|| place.too_short(text, limit));
-    } else if let Some(pattern) = node.pattern.as_ref().filter(|pattern| !pattern.is_match(text)) {
+    } else if let Some(pattern) = node
+        .pattern
+        .as_ref()
+        .filter(|pattern| !pattern.is_match(text))
+    {
         out.push(|| place.no_match(text, pattern.as_str()));
     }
 }
 
 fn enumeration(node: &Node, value: &Value, place: &Place<'_>, out: &mut Outcome) {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "as in the API server")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "as in the API server"
+    )]
     let is_one = |accepted: &Value| match (value, accepted) {
         (Value::Null, _) => false,
         (Value::Float(number), Value::Int(accepted)) => *number as i64 == *accepted,
@@ -172,47 +200,74 @@ fn enumeration(node: &Node, value: &Value, place: &Place<'_>, out: &mut Outcome)
     };
     let is_accepted = || match value {
         Value::String(text) => node.accepted.contains(text.as_str()),
-        _ => node.enumeration.iter().take_while(|_| proceed(1)).any(is_one),
+        _ => node
+            .enumeration
+            .iter()
+            .take_while(|_| proceed(1))
+            .any(is_one),
     };
+
     if !node.enumeration.is_empty() && !is_accepted() {
         out.push(|| place.not_supported(value, &node.enumeration));
     }
 }
 
 /// Checks `anyOf`, `oneOf`, `allOf` and `not`. Nothing is forgiven inside of them.
-fn junctors(node: &Node, value: &Value, place: &Place<'_>, depth: usize, out: &mut Outcome) -> Option<()> {
+fn junctors(
+    node: &Node,
+    value: &Value,
+    place: &Place<'_>,
+    depth: usize,
+    out: &mut Outcome,
+) -> Option<()> {
     if !node.any_of.is_empty() {
+        // As in the API server, the faults that are reported are those of the alternative that matches best.
         let mut best: Option<Outcome> = None;
         for alternative in &node.any_of {
             let outcome = check(alternative, value, place, depth, out.room(), None)?;
             let is_valid = outcome.is_valid();
-            if is_valid || best.as_ref().is_none_or(|best| outcome.matches > best.matches) {
+            if is_valid
+                || best
+                    .as_ref()
+                    .is_none_or(|best| outcome.matches > best.matches)
+            {
                 best = Some(outcome);
             }
+
             if is_valid {
                 break;
             }
         }
+
         if best.as_ref().is_some_and(|best| !best.is_valid()) {
             out.push(|| place.junctor("must validate at least one schema (anyOf)"));
         }
         best.into_iter().for_each(|best| out.merge(best));
     }
+
     if !node.one_of.is_empty() {
-        let (mut valid, mut first, mut best): (usize, Option<Outcome>, Option<Outcome>) = (0, None, None);
+        // All alternatives are checked even after two are valid, since the message has their number.
+        let (mut valid, mut first, mut best): (usize, Option<Outcome>, Option<Outcome>) =
+            (0, None, None);
         for alternative in &node.one_of {
             let outcome = check(alternative, value, place, depth, out.room(), None)?;
             if outcome.is_valid() {
                 valid += 1;
                 first.get_or_insert(outcome);
-            } else if best.as_ref().is_none_or(|best| outcome.matches > best.matches) {
+            } else if best
+                .as_ref()
+                .is_none_or(|best| outcome.matches > best.matches)
+            {
                 best = Some(outcome);
             }
         }
+
         match valid {
             1 => first.into_iter().for_each(|first| out.merge(first)),
             0 => {
-                out.push(|| place.junctor("must validate one and only one schema (oneOf). Found none valid"));
+                out.push(|| {
+                    place.junctor("must validate one and only one schema (oneOf). Found none valid")
+                });
                 best.into_iter().for_each(|best| out.merge(best));
             }
             valid => out.push(|| {
@@ -221,7 +276,9 @@ fn junctors(node: &Node, value: &Value, place: &Place<'_>, depth: usize, out: &m
             }),
         }
     }
+
     if !node.all_of.is_empty() {
+        // The faults of all parts are listed before the one of the junctor itself.
         let mut valid = 0;
         for part in &node.all_of {
             let outcome = check(part, value, place, depth, out.room(), None)?;
@@ -233,6 +290,8 @@ fn junctors(node: &Node, value: &Value, place: &Place<'_>, depth: usize, out: &m
             out.push(|| place.junctor(&format!("must validate all the schemas (allOf){none}")));
         }
     }
+
+    // Only whether the value is valid matters for `not`, so there is no room for faults.
     if let Some(not) = &node.not
         && check(not, value, place, depth, 0, None)?.is_valid()
     {
@@ -253,14 +312,24 @@ fn items(
     deeper(depth)?;
     if let Some(items) = &node.items {
         for (at, item) in list.iter().enumerate() {
+            // An item is unchanged if the old one with the same key is equal, wherever it is in the old list.
             let below = old.as_mut().and_then(|(correlated, known)| {
                 let item = correlated.item(at, known)?;
                 Some((item, &mut **known))
             });
             let room = out.room();
-            out.merge(check(items, item, &Place::Item(place, at), depth + 1, room, below)?);
+            out.merge(check(
+                items,
+                item,
+                &Place::Item(place, at),
+                depth + 1,
+                room,
+                below,
+            )?);
         }
     }
+
+    // Items are checked before their number, which is the order of the messages of the API server.
     let size = i64::try_from(list.len()).unwrap_or(i64::MAX);
     if let Some(limit) = node.min_items.filter(|limit| size < *limit) {
         out.push(|| place.too_few(list.len(), limit, "items"));
@@ -268,14 +337,19 @@ fn items(
     if let Some(limit) = node.max_items.filter(|limit| size > *limit) {
         out.push(|| place.too_many(list.len(), limit));
     }
+
     if node.unique_items {
         let mut seen = AHashSet::with_capacity(list.len());
         // JSON distinguishes what Go's `DeepEqual` distinguishes, but for whole floats.
-        if !list.iter().all(|item| seen.insert((matches!(item, Value::Float(_)), item.to_json()))) {
+        if !list
+            .iter()
+            .all(|item| seen.insert((matches!(item, Value::Float(_)), item.to_json())))
+        {
             out.push(|| place.duplicates());
         }
     }
     out.matches += 1;
+
     Some(())
 }
 
@@ -295,32 +369,51 @@ fn fields(
     if let Some(limit) = node.max_properties.filter(|limit| size > *limit) {
         out.push(|| place.too_many(map.len(), limit));
     }
-    let mut below = |name: &str, schema: &Node, value: &Value, here: &Place<'_>, out: &mut Outcome| {
-        let is_meta = place.is_root() && matches!(name, "kind" | "apiVersion");
-        let below = old.as_mut().filter(|_| !is_meta).and_then(|(correlated, known)| {
-            let field = correlated.field(name)?;
-            Some((field, &mut **known))
-        });
-        let room = out.room();
-        out.merge(check(schema, value, here, depth + 1, room, below)?);
-        Some(())
-    };
+
+    let mut below =
+        |name: &str, schema: &Node, value: &Value, here: &Place<'_>, out: &mut Outcome| {
+            // `apiVersion` and `kind` of the object itself are never forgiven, even if they did not change.
+            let is_meta = place.is_root() && matches!(name, "kind" | "apiVersion");
+            let below = old
+                .as_mut()
+                .filter(|_| !is_meta)
+                .and_then(|(correlated, known)| {
+                    let field = correlated.field(name)?;
+                    Some((field, &mut **known))
+                });
+            let room = out.room();
+            out.merge(check(schema, value, here, depth + 1, room, below)?);
+
+            Some(())
+        };
+
+    // The fields without a declaration come first, which is the order of the messages.
     for (name, value) in map {
         match &node.additional {
             Additional::Allowed => break,
             _ if node.properties.contains_key(name.as_str()) => {}
             Additional::Forbidden => out.push(|| place.forbidden(name)),
-            Additional::Schema(schema) => below(name, schema, value, &Place::Additional(place, name), out)?,
+            Additional::Schema(schema) => {
+                below(name, schema, value, &Place::Additional(place, name), out)?
+            }
         }
     }
+
     // Looking at the names is a step for each, also where they have no schema.
-    let visits = node.required.len() + if node.properties.is_empty() { 0 } else { map.len() };
+    let visits = node.required.len()
+        + if node.properties.is_empty() {
+            0
+        } else {
+            map.len()
+        };
     proceed(visits as u64).then_some(())?;
+
     for (name, value) in map.iter().filter(|_| !node.properties.is_empty()) {
         if let Some(property) = node.properties.get(name.as_str()) {
             below(name, property, value, &Place::Property(place, name), out)?;
         }
     }
+
     for name in node.required.iter().filter(|name| !map.contains(name)) {
         out.push(|| place.required(name));
     }

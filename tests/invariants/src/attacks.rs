@@ -52,13 +52,21 @@ pub fn unknown_fields(n: usize) -> String {
 /// An undeclared field with a long name, which is compared with a long declared name.
 pub fn long_unknown_field(n: usize) -> String {
     let (known, unknown) = ("a".repeat(n), "ab".repeat(n / 2));
-    let types = definition(&format!("{{type: object, properties: {{\n? {known}\n: {{type: string}}}}}}"));
-    format!("{types}---\n{LIVE}\n---\n{}", shop(&format!("  ? {unknown}\n  : a\n")))
+    let types = definition(&format!(
+        "{{type: object, properties: {{\n? {known}\n: {{type: string}}}}}}"
+    ));
+    format!(
+        "{types}---\n{LIVE}\n---\n{}",
+        shop(&format!("  ? {unknown}\n  : a\n"))
+    )
 }
 
 /// Keys in descending order.
 pub fn descending_keys(n: usize) -> String {
-    format!("{{}}\n---\n{LIVE}\n---\n{}", shop(&lines(n, |i| format!("  k{:06}: 1\n", n - i))))
+    format!(
+        "{{}}\n---\n{LIVE}\n---\n{}",
+        shop(&lines(n, |i| format!("  k{:06}: 1\n", n - i)))
+    )
 }
 
 /// Properties of the same length with the same first, middle and last characters.
@@ -86,12 +94,17 @@ pub fn nested_defaults(n: usize) -> String {
 /// One long string, and aliases of it.
 pub fn aliases(n: usize) -> String {
     let items = lines(n / 8, |_| "  - *a\n".to_owned());
-    format!("{{}}\n---\n{LIVE}\n---\n{}", shop(&format!("  a: &a {}\n  b:\n{items}", "x".repeat(n))))
+    format!(
+        "{{}}\n---\n{LIVE}\n---\n{}",
+        shop(&format!("  a: &a {}\n  b:\n{items}", "x".repeat(n)))
+    )
 }
 
 /// A strategic merge patch with many items that have the same merge key, each of which adds an item to a nested list.
 pub fn merge_key(n: usize) -> String {
-    let items = lines(n, |i| format!("    - {{name: a, env: [{{name: e{i}, value: x}}]}}\n"));
+    let items = lines(n, |i| {
+        format!("    - {{name: a, env: [{{name: e{i}, value: x}}]}}\n")
+    });
     format!(
         "{{}}\n---\n{{apiVersion: v1, kind: Pod, metadata: {{name: x}}, spec: {{containers: [{{name: a}}]}}}}\n---\n\
          {{apiVersion: v1, kind: Pod, metadata: {{name: x}}}}\n---\nspec:\n    containers:\n{items}"
@@ -131,16 +144,30 @@ pub fn versions(n: usize) -> String {
 pub fn conflicts(n: usize) -> String {
     let side = n.isqrt();
     let fields = lines(side, |i| format!("'f:k{i}': {{}}, "));
-    let live = managed(&lines(side, |i| entry(i, 1, &fields)), &lines(side, |i| format!("  k{i}: 1\n")));
-    format!("{{}}\n---\n{live}---\n{}", shop(&lines(side, |i| format!("  k{i}: 2\n"))))
+    let live = managed(
+        &lines(side, |i| entry(i, 1, &fields)),
+        &lines(side, |i| format!("  k{i}: 1\n")),
+    );
+    format!(
+        "{{}}\n---\n{live}---\n{}",
+        shop(&lines(side, |i| format!("  k{i}: 2\n")))
+    )
 }
 
 /// Conflicting fields below a field with a long name, which the path of each conflict repeats.
 pub fn long_conflicts(n: usize) -> String {
     let (name, fields) = ("a".repeat(n), n / 16);
-    let map =
-        |value: usize| format!("  ? {name}\n  : {{{}}}\n", lines(fields, |i| format!("k{i}: {value}, ")));
+    let map = |value: usize| {
+        format!(
+            "  ? {name}\n  : {{{}}}\n",
+            lines(fields, |i| format!("k{i}: {value}, "))
+        )
+    };
     let owned = lines(fields, |i| format!("'f:k{i}': {{}}, "));
     let entry = entry(0, 1, &format!("? 'f:{name}'\n: {{{owned}}}"));
-    format!("{{}}\n---\n{}---\n{}", managed(&entry, &map(1)), shop(&map(2)))
+    format!(
+        "{{}}\n---\n{}---\n{}",
+        managed(&entry, &map(1)),
+        shop(&map(2))
+    )
 }

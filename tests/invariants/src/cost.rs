@@ -40,13 +40,18 @@ fn operate(documents: &[Value], written: &mut usize) {
     };
     for object in [live, config] {
         let Some(types) = &types else { break };
-        match types.for_object(object).map(|ty| TypedValue::new(object.clone(), ty, Duplicates::Allow)) {
+        match types
+            .for_object(object)
+            .map(|ty| TypedValue::new(object.clone(), ty, Duplicates::Allow))
+        {
             Ok(Ok(value)) => *written += value.field_set().to_json().len(),
             Ok(Err(errors)) => *written += errors.to_string().len(),
             Err(error) => *written += error.to_string().len(),
         }
     }
-    let Some(kind) = GroupVersionKind::of_object(live) else { return };
+    let Some(kind) = GroupVersionKind::of_object(live) else {
+        return;
+    };
     if let Ok(resource) = CustomResource::from_value(source)
         && let Ok(Some(structural)) = resource.structural(&kind.version)
     {
@@ -60,7 +65,9 @@ fn operate(documents: &[Value], written: &mut usize) {
         Some(types) => builder.types(types),
         None => builder,
     };
-    let (Ok(manager), Ok(now)) = (builder.build(), Time::from_unix_seconds(0)) else { return };
+    let (Ok(manager), Ok(now)) = (builder.build(), Time::from_unix_seconds(0)) else {
+        return;
+    };
     let mut note = |outcome: Result<
         fieldmanager_managedfields::Outcome,
         fieldmanager_managedfields::Error,
@@ -71,25 +78,52 @@ fn operate(documents: &[Value], written: &mut usize) {
         }
         Err(error) => {
             *written += error.to_string().len();
-            *written += serde_json::to_string(&error.status()).unwrap_or_default().len();
+            *written += serde_json::to_string(&error.status())
+                .unwrap_or_default()
+                .len();
             None
         }
     };
     note(manager.apply(ApplyRequest::new(live, config).manager("alice").at(now)));
-    let applied = note(manager.apply(ApplyRequest::new(live, config).manager("alice").force().at(now)));
+    let applied = note(
+        manager.apply(
+            ApplyRequest::new(live, config)
+                .manager("alice")
+                .force()
+                .at(now),
+        ),
+    );
     let updated = note(manager.update(UpdateRequest::new(live, config).manager("bob").at(now)));
     for object in [applied, updated].into_iter().flatten() {
-        note(manager.apply(ApplyRequest::new(&object, config).manager("alice").force().at(now)));
+        note(
+            manager.apply(
+                ApplyRequest::new(&object, config)
+                    .manager("alice")
+                    .force()
+                    .at(now),
+            ),
+        );
     }
     if patch.is_null() {
         return;
     }
-    let how = if patch.as_list().is_some() { PatchType::Json } else { PatchType::Merge };
+    let how = if patch.as_list().is_some() {
+        PatchType::Json
+    } else {
+        PatchType::Merge
+    };
     note(manager.patch(PatchRequest::new(live, patch, how).manager("carol").at(now)));
     if how == PatchType::Merge {
         let types = fieldmanager_patch::builtin::types();
         let strategic = PatchRequest::new(live, patch, PatchType::Strategic);
-        note(manager.patch(strategic.schema(types.for_object(live)).manager("carol").at(now)));
+        note(
+            manager.patch(
+                strategic
+                    .schema(types.for_object(live))
+                    .manager("carol")
+                    .at(now),
+            ),
+        );
     }
 }
 
@@ -122,7 +156,10 @@ pub struct Cost {
 pub fn check_cost(cost: Cost) -> Result<(), String> {
     for (metric, found, most) in cost.bounds() {
         let input = cost.input;
-        ensure!(found <= most, "{found} {metric} for {input} bytes of input, expected at most {most}");
+        ensure!(
+            found <= most,
+            "{found} {metric} for {input} bytes of input, expected at most {most}"
+        );
     }
     Ok(())
 }
@@ -130,7 +167,8 @@ pub fn check_cost(cost: Cost) -> Result<(), String> {
 impl Cost {
     /// Each metric with its name, its value and its bound.
     pub fn bounds(self) -> [(&'static str, u64, u64); 3] {
-        let [input, written] = [self.input, self.written].map(|n| u64::try_from(n).unwrap_or(u64::MAX));
+        let [input, written] =
+            [self.input, self.written].map(|n| u64::try_from(n).unwrap_or(u64::MAX));
         let linear = |constant: u64, each_read: u64, each_written: u64| {
             constant
                 .saturating_add(input.saturating_mul(each_read))
@@ -140,7 +178,11 @@ impl Cost {
         let merged_again = (input.saturating_mul(input) / 2).min(2 << 30);
         [
             ("allocations", self.allocations, linear(100_000, 10, 1)),
-            ("allocated bytes", self.bytes, linear(16 << 20, 1_000, 100).saturating_add(merged_again)),
+            (
+                "allocated bytes",
+                self.bytes,
+                linear(16 << 20, 1_000, 100).saturating_add(merged_again),
+            ),
             ("written bytes", written, linear(256 << 20, 1_000, 0)),
         ]
     }

@@ -47,19 +47,44 @@ fn check_set(set: &Set) -> Result<(), String> {
     let text = set.to_json();
     let again = Set::from_json(text.as_bytes())
         .map_err(|error| format!("written FieldsV1 is rejected: {error}\n{text}"))?;
-    ensure!(again.to_json() == text, "{text} does not round-trip, but becomes {}", again.to_json());
+    ensure!(
+        again.to_json() == text,
+        "{text} does not round-trip, but becomes {}",
+        again.to_json()
+    );
     let value = set.to_value();
-    let from_value = Set::from_value(&value).map_err(|error| format!("{value} is rejected: {error}"))?;
+    let from_value =
+        Set::from_value(&value).map_err(|error| format!("{value} is rejected: {error}"))?;
     ensure!(again == *set, "{text} is parsed back as {again:?}");
-    ensure!(from_value == *set, "{text} is parsed back from a value as {from_value:?}");
+    ensure!(
+        from_value == *set,
+        "{text} is parsed back from a value as {from_value:?}"
+    );
     let paths: Vec<Path> = set.paths().collect();
-    ensure!(paths.len() == set.len(), "{text} has {} paths, but its length is {}", paths.len(), set.len());
-    ensure!(paths.is_empty() == set.is_empty(), "{text}: the paths and `is_empty` disagree");
-    ensure!(paths.iter().all(|path| set.has(path)), "{text} does not contain its own paths");
+    ensure!(
+        paths.len() == set.len(),
+        "{text} has {} paths, but its length is {}",
+        paths.len(),
+        set.len()
+    );
+    ensure!(
+        paths.is_empty() == set.is_empty(),
+        "{text}: the paths and `is_empty` disagree"
+    );
+    ensure!(
+        paths.iter().all(|path| set.has(path)),
+        "{text} does not contain its own paths"
+    );
     let rebuilt: Set = paths.iter().collect();
-    ensure!(rebuilt == *set, "{text} is {rebuilt:?} when it is built from its paths");
+    ensure!(
+        rebuilt == *set,
+        "{text} is {rebuilt:?} when it is built from its paths"
+    );
     let backwards: Set = paths.iter().rev().collect();
-    ensure!(backwards == *set, "{text} is {backwards:?} when it is built from its reversed paths");
+    ensure!(
+        backwards == *set,
+        "{text} is {backwards:?} when it is built from its reversed paths"
+    );
     Ok(())
 }
 
@@ -67,22 +92,50 @@ fn check_algebra(a: &Set, b: &Set) -> Result<(), String> {
     let model = |set: &Set| -> BTreeSet<Path> { set.paths().collect() };
     let (left, right) = (model(a), model(b));
     let same = |operation: &str, set: Set, paths: BTreeSet<Path>| {
-        ensure!(model(&set) == paths, "{operation} of {a:?} and {b:?} is {set:?}");
+        ensure!(
+            model(&set) == paths,
+            "{operation} of {a:?} and {b:?} is {set:?}"
+        );
         check_set(&set)
     };
     same("union", a.union(b), left.union(&right).cloned().collect())?;
     same("union", b.union(a), left.union(&right).cloned().collect())?;
-    same("intersection", a.intersection(b), left.intersection(&right).cloned().collect())?;
-    same("difference", a.difference(b), left.difference(&right).cloned().collect())?;
-    let below_other = |path: &Path| (1..=path.len()).any(|n| path.get(..n).is_some_and(|p| b.has(p)));
-    let outside = left.iter().filter(|path| !below_other(path)).cloned().collect();
+    same(
+        "intersection",
+        a.intersection(b),
+        left.intersection(&right).cloned().collect(),
+    )?;
+    same(
+        "difference",
+        a.difference(b),
+        left.difference(&right).cloned().collect(),
+    )?;
+    let below_other =
+        |path: &Path| (1..=path.len()).any(|n| path.get(..n).is_some_and(|p| b.has(p)));
+    let outside = left
+        .iter()
+        .filter(|path| !below_other(path))
+        .cloned()
+        .collect();
     same("recursive difference", a.recursive_difference(b), outside)?;
     let is_leaf = |path: &&Path| {
-        !left.iter().any(|longer| longer.len() > path.len() && longer.starts_with(path.as_ref()))
+        !left
+            .iter()
+            .any(|longer| longer.len() > path.len() && longer.starts_with(path.as_ref()))
     };
-    same("leaves", a.leaves(), left.iter().filter(is_leaf).cloned().collect())?;
-    ensure!(a.is_subset(b) == left.is_subset(&right), "{a:?} and {b:?}: the result of is_subset is wrong");
-    ensure!(a.union(a).ptr_eq(a), "the union of {a:?} with itself is not shared");
+    same(
+        "leaves",
+        a.leaves(),
+        left.iter().filter(is_leaf).cloned().collect(),
+    )?;
+    ensure!(
+        a.is_subset(b) == left.is_subset(&right),
+        "{a:?} and {b:?}: the result of is_subset is wrong"
+    );
+    ensure!(
+        a.union(a).ptr_eq(a),
+        "the union of {a:?} with itself is not shared"
+    );
     Ok(())
 }
 

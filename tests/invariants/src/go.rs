@@ -17,15 +17,27 @@ pub fn check_go_markers(bytes: &[u8]) -> Result<(), String> {
         return Ok(());
     };
     let (source, document) = text.split_once(DIVIDER).unwrap_or((text, ""));
-    let types = GoTypes::read(&[GoFile { path: "v1/types.go", import_path: None, text: source }]);
+    let types = GoTypes::read(&[GoFile {
+        path: "v1/types.go",
+        import_path: None,
+        text: source,
+    }]);
     let lines = source.split('\n').count();
     for fault in types.faults().iter().chain(types.warnings()) {
         ensure!(
-            fault.at.is_some_and(|at| (1..=lines).contains(&at.line) && at.column > 0),
+            fault
+                .at
+                .is_some_and(|at| (1..=lines).contains(&at.line) && at.column > 0),
             "{fault}: the position does not exist"
         );
     }
-    let Ok(done) = insert(&types, &[Document { name: "document.yaml", text: document }]) else {
+    let Ok(done) = insert(
+        &types,
+        &[Document {
+            name: "document.yaml",
+            text: document,
+        }],
+    ) else {
         return Ok(());
     };
     for out in done {
@@ -37,11 +49,19 @@ pub fn check_go_markers(bytes: &[u8]) -> Result<(), String> {
         let read = documents(&out.text)?;
         let before = documents(document)?;
         ensure!(
-            read.iter().map(without_unions).eq(before.iter().map(without_unions)),
+            read.iter()
+                .map(without_unions)
+                .eq(before.iter().map(without_unions)),
             "something other than unions was changed:\n{}",
             out.text
         );
-        let again = insert(&types, &[Document { name: "document.yaml", text: &out.text }]);
+        let again = insert(
+            &types,
+            &[Document {
+                name: "document.yaml",
+                text: &out.text,
+            }],
+        );
         let again = again.map_err(|faults| format!("{faults}\n{}", out.text))?;
         ensure!(
             again.iter().all(|again| again.text == out.text),
@@ -63,8 +83,14 @@ fn documents(text: &str) -> Result<Vec<Value>, String> {
 fn without_unions(value: &Value) -> Value {
     match value {
         Value::Map(map) => {
-            let entries = map.iter().filter(|(name, _)| name.as_str() != "x-kubernetes-unions");
-            Value::Map(entries.map(|(name, value)| (name.clone(), without_unions(value))).collect())
+            let entries = map
+                .iter()
+                .filter(|(name, _)| name.as_str() != "x-kubernetes-unions");
+            Value::Map(
+                entries
+                    .map(|(name, value)| (name.clone(), without_unions(value)))
+                    .collect(),
+            )
         }
         Value::List(items) => Value::List(items.iter().map(without_unions).collect()),
         other => other.clone(),
@@ -83,8 +109,19 @@ mod tests {
             let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
             check_go_markers(text.as_bytes()).unwrap();
             let (source, document) = text.split_once(DIVIDER).unwrap();
-            let types = GoTypes::read(&[GoFile { path: "v1/types.go", import_path: None, text: source }]);
-            let done = insert(&types, &[Document { name: "d", text: document }]).unwrap();
+            let types = GoTypes::read(&[GoFile {
+                path: "v1/types.go",
+                import_path: None,
+                text: source,
+            }]);
+            let done = insert(
+                &types,
+                &[Document {
+                    name: "d",
+                    text: document,
+                }],
+            )
+            .unwrap();
             inserted += done.iter().map(|out| out.changes).sum::<usize>();
         }
         assert!(inserted >= 3, "the seeds contain unions");

@@ -67,10 +67,13 @@ spec:
 "#;
 
 static RESOURCES: LazyLock<Vec<Resource>> = LazyLock::new(|| {
-    let kinds = KINDS.iter().map(|(version, kind)| GroupVersionKind::from_api_version_kind(version, kind));
+    let kinds = KINDS
+        .iter()
+        .map(|(version, kind)| GroupVersionKind::from_api_version_kind(version, kind));
     let builtin = kinds.filter_map(|kind| Resource::builtin(&kind).ok());
-    let definition =
-        Value::from_yaml(DEFINITION).ok().and_then(|value| CustomResource::from_value(&value).ok());
+    let definition = Value::from_yaml(DEFINITION)
+        .ok()
+        .and_then(|value| CustomResource::from_value(&value).ok());
     let custom = definition.and_then(|definition| Resource::custom(&definition, "v1").ok());
     builtin.chain(custom).collect()
 });
@@ -90,8 +93,11 @@ pub fn check_handlers(text: &[u8]) -> Result<(), String> {
     };
     let mut lines = text.lines();
     let kind = lines.next().unwrap_or_default();
-    let named = RESOURCES.iter().find(|resource| resource.kind().kind == kind);
-    let other = || RESOURCES.get(kind.bytes().map(usize::from).sum::<usize>() % RESOURCES.len().max(1));
+    let named = RESOURCES
+        .iter()
+        .find(|resource| resource.kind().kind == kind);
+    let other =
+        || RESOURCES.get(kind.bytes().map(usize::from).sum::<usize>() % RESOURCES.len().max(1));
     let resource = named.or_else(other).ok_or("there are no resources")?;
     let mut live: Option<Value> = None;
     for (version, line) in lines.take(MAX_REQUESTS).enumerate() {
@@ -138,7 +144,11 @@ fn send(
         _ => "application/json",
     };
     let request = at(second)?
-        .namespace(if resource.is_namespaced() { "default" } else { "" })
+        .namespace(if resource.is_namespaced() {
+            "default"
+        } else {
+            ""
+        })
         .name(if verb == "create" { "" } else { "a" })
         .subresource(Subresource::of(subresource).unwrap_or_default())
         .content_type(content_type)
@@ -152,14 +162,19 @@ fn send(
 
 /// The options of query parameters, which are not percent-encoded.
 fn options(query: &str) -> RequestOptions {
-    let parameters = query.split('&').filter_map(|parameter| parameter.split_once('='));
-    parameters.fold(RequestOptions::default(), |options, (name, value)| match name {
-        "fieldManager" => options.field_manager(value),
-        "force" => options.force(value == "true"),
-        "dryRun" => options.dry_run(value),
-        "fieldValidation" => options.field_validation(value),
-        _ => options,
-    })
+    let parameters = query
+        .split('&')
+        .filter_map(|parameter| parameter.split_once('='));
+    parameters.fold(
+        RequestOptions::default(),
+        |options, (name, value)| match name {
+            "fieldManager" => options.field_manager(value),
+            "force" => options.force(value == "true"),
+            "dryRun" => options.dry_run(value),
+            "fieldValidation" => options.field_validation(value),
+            _ => options,
+        },
+    )
 }
 
 fn at<'a>(second: usize) -> Result<Request<'a>, String> {
@@ -170,7 +185,11 @@ fn at<'a>(second: usize) -> Result<Request<'a>, String> {
 
 fn check_refused(refused: &Refused) -> Result<(), String> {
     let status = &refused.status;
-    ensure!((400..=500).contains(&status.code), "{status:?} has the code {}", status.code);
+    ensure!(
+        (400..=500).contains(&status.code),
+        "{status:?} has the code {}",
+        status.code
+    );
     ensure!(!status.message.is_empty(), "{status:?} has no message");
     let json = serde_json::to_value(status).map_err(|error| error.to_string())?;
     ensure!(json.get("code").is_some(), "{json} has no code");
@@ -179,13 +198,27 @@ fn check_refused(refused: &Refused) -> Result<(), String> {
 
 /// The object round-trips, and an update with it changes nothing.
 fn check_outcome(resource: &Resource, outcome: &Outcome) -> Result<(), String> {
-    ensure!(outcome.warnings.iter().all(|warning| !warning.is_empty()), "a warning is empty");
+    ensure!(
+        outcome.warnings.iter().all(|warning| !warning.is_empty()),
+        "a warning is empty"
+    );
     let json = outcome.object.to_json();
-    let read = Value::from_json(&json).map_err(|error| format!("{json} cannot be read: {error}"))?;
-    ensure!(read == outcome.object, "the object differs after reparsing: {json}");
-    let name = outcome.object.get("metadata").and_then(|metadata| metadata.get("name"));
+    let read =
+        Value::from_json(&json).map_err(|error| format!("{json} cannot be read: {error}"))?;
+    ensure!(
+        read == outcome.object,
+        "the object differs after reparsing: {json}"
+    );
+    let name = outcome
+        .object
+        .get("metadata")
+        .and_then(|metadata| metadata.get("name"));
     let request = at(1000)?
-        .namespace(if resource.is_namespaced() { "default" } else { "" })
+        .namespace(if resource.is_namespaced() {
+            "default"
+        } else {
+            ""
+        })
         .name(name.and_then(Value::as_str).unwrap_or_default())
         .content_type("application/json");
     match resource.update(&request, Some(&outcome.object), json.as_bytes()) {
@@ -198,6 +231,8 @@ fn check_outcome(resource: &Resource, outcome: &Outcome) -> Result<(), String> {
             );
             Ok(())
         }
-        Err(refused) => Err(format!("an update with the object is refused: {refused}: {json}")),
+        Err(refused) => Err(format!(
+            "an update with the object is refused: {refused}: {json}"
+        )),
     }
 }

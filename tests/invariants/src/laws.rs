@@ -20,11 +20,18 @@ pub(crate) struct Apply<'a> {
 impl Apply<'_> {
     /// Runs and checks the apply. Returns the new state, or `None` after conflicts. `empty_values` states that nulls,
     /// empty lists and empty maps occur in the scenario, `duplicates` that the live object had items with the same key.
-    pub(crate) fn check(&self, empty_values: bool, duplicates: bool) -> Result<Option<State>, String> {
+    pub(crate) fn check(
+        &self,
+        empty_values: bool,
+        duplicates: bool,
+    ) -> Result<Option<State>, String> {
         let snapshot = describe(self.before);
         let result = self.run(self.before, self.config, self.force);
         let after = describe(self.before);
-        ensure!(snapshot == after, "an apply changed its input from {snapshot} to {after}");
+        ensure!(
+            snapshot == after,
+            "an apply changed its input from {snapshot} to {after}"
+        );
         self.check_sharing(&result)?;
         let applied = match result {
             Ok(applied) => applied,
@@ -62,7 +69,10 @@ impl Apply<'_> {
 
     fn after(&self, applied: &Applied) -> State {
         State {
-            live: applied.object.clone().unwrap_or_else(|| self.before.live.clone()),
+            live: applied
+                .object
+                .clone()
+                .unwrap_or_else(|| self.before.live.clone()),
             owners: applied.owners.clone(),
         }
     }
@@ -81,9 +91,16 @@ impl Apply<'_> {
                 );
             }
             (Err(result), Err(reparsed)) => {
-                ensure!(result == reparsed, "the error differs after reparsing:\n{result:?}\n{reparsed:?}");
+                ensure!(
+                    result == reparsed,
+                    "the error differs after reparsing:\n{result:?}\n{reparsed:?}"
+                );
             }
-            _ => return Err(format!("the outcome differs after reparsing:\n{result:?}\n{reparsed:?}")),
+            _ => {
+                return Err(format!(
+                    "the outcome differs after reparsing:\n{result:?}\n{reparsed:?}"
+                ));
+            }
         }
         Ok(())
     }
@@ -95,14 +112,23 @@ impl Apply<'_> {
         let forced = self.run(self.before, self.config, true);
         let forced = forced.map_err(|error| format!("the apply with force fails: {error}"))?;
         for conflict in conflicts {
-            let owned =
-                self.before.owners.get(&conflict.manager).is_some_and(|e| e.set().has(&conflict.path));
+            let owned = self
+                .before
+                .owners
+                .get(&conflict.manager)
+                .is_some_and(|e| e.set().has(&conflict.path));
             ensure!(
                 owned && conflict.manager != self.manager,
                 "{conflict}: the manager does not own the field"
             );
-            let kept = forced.owners.get(&conflict.manager).is_some_and(|e| e.set().has(&conflict.path));
-            ensure!(!kept, "{conflict}: the manager still owns the field after an apply with force");
+            let kept = forced
+                .owners
+                .get(&conflict.manager)
+                .is_some_and(|e| e.set().has(&conflict.path));
+            ensure!(
+                !kept,
+                "{conflict}: the manager still owns the field after an apply with force"
+            );
             let live = self.before.live.get(&conflict.path);
             ensure!(
                 live == conflict.live.as_ref(),
@@ -120,12 +146,24 @@ impl Apply<'_> {
             None => return Err("the configuration is no longer valid".into()),
         };
         match after.owners.get(self.manager) {
-            None => ensure!(fields.is_empty(), "{} does not own its configuration: {fields}", self.manager),
+            None => ensure!(
+                fields.is_empty(),
+                "{} does not own its configuration: {fields}",
+                self.manager
+            ),
             Some(entry) => {
                 ensure!(entry.is_applied(), "{} is not an applier", self.manager);
-                ensure!(!fields.is_empty(), "{} has an entry without fields", self.manager);
+                ensure!(
+                    !fields.is_empty(),
+                    "{} has an entry without fields",
+                    self.manager
+                );
                 let own = entry.set();
-                ensure!(*own == fields, "{} owns {own:?} after applying {fields:?}", self.manager);
+                ensure!(
+                    *own == fields,
+                    "{} owns {own:?} after applying {fields:?}",
+                    self.manager
+                );
             }
         }
         let Some(change) = change(self.before, after)? else {
@@ -133,9 +171,19 @@ impl Apply<'_> {
         };
         check_others(self.before, after, self.manager, &change)?;
         if !self.force {
-            for (name, entry) in self.before.owners.iter().filter(|(name, _)| *name != self.manager) {
-                let taken = entry.set().intersection(&change.modified.union(&change.added));
-                ensure!(taken.is_empty(), "fields of {name} changed without force: {taken}");
+            for (name, entry) in self
+                .before
+                .owners
+                .iter()
+                .filter(|(name, _)| *name != self.manager)
+            {
+                let taken = entry
+                    .set()
+                    .intersection(&change.modified.union(&change.added));
+                ensure!(
+                    taken.is_empty(),
+                    "fields of {name} changed without force: {taken}"
+                );
             }
         }
         Ok(())
@@ -146,9 +194,16 @@ impl Apply<'_> {
         for path in self.config.field_set().paths() {
             let expected = self.config.get(&path);
             let found = after.live.get(&path);
-            let is_leaf = expected.is_some_and(Value::is_scalar) || (!empty_values && self.is_atomic(&path));
-            ensure!(!is_leaf || expected == found, "{path} is {found:?}, but was applied as {expected:?}");
-            ensure!(empty_values || found.is_some(), "{path} was applied, but does not exist");
+            let is_leaf =
+                expected.is_some_and(Value::is_scalar) || (!empty_values && self.is_atomic(&path));
+            ensure!(
+                !is_leaf || expected == found,
+                "{path} is {found:?}, but was applied as {expected:?}"
+            );
+            ensure!(
+                empty_values || found.is_some(),
+                "{path} was applied, but does not exist"
+            );
         }
         Ok(())
     }
@@ -168,7 +223,12 @@ impl Apply<'_> {
         let Some(change) = change(self.before, after)? else {
             return Ok(());
         };
-        let last = self.before.owners.get(self.manager).map(|entry| entry.set().clone()).unwrap_or_default();
+        let last = self
+            .before
+            .owners
+            .get(self.manager)
+            .map(|entry| entry.set().clone())
+            .unwrap_or_default();
         let config = self.config.field_set();
         let others: Vec<&Set> = self
             .before
@@ -183,16 +243,20 @@ impl Apply<'_> {
                 continue;
             }
             let prefixes = || (1..=path.len()).filter_map(|n| path.get(..n));
-            let replaced = prefixes().any(|prefix| config.has(prefix) && change.modified.has(prefix));
+            let replaced =
+                prefixes().any(|prefix| config.has(prefix) && change.modified.has(prefix));
             let abandoned = |kept: &[&Set]| {
                 prefixes().any(|prefix| {
                     let items = last.has(prefix) && !kept.iter().any(|set| set.has(prefix));
-                    items || (reaches(&last, prefix) && !kept.iter().any(|set| reaches(set, prefix)))
+                    items
+                        || (reaches(&last, prefix) && !kept.iter().any(|set| reaches(set, prefix)))
                 })
             };
             // A list or map is removed with its last item.
-            let emptied =
-                change.removed.paths().any(|below| below.len() > path.len() && below.starts_with(&path));
+            let emptied = change
+                .removed
+                .paths()
+                .any(|below| below.len() > path.len() && below.starts_with(&path));
             // Empty values are not fields, so they have no owners.
             let empty = self.before.live.get(&path).is_some_and(is_empty);
             ensure!(
@@ -204,7 +268,10 @@ impl Apply<'_> {
                 continue;
             }
             let kept: Vec<&Set> = others.iter().copied().chain([&config]).collect();
-            ensure!(abandoned(&kept), "{path} was removed, but another manager owns it");
+            ensure!(
+                abandoned(&kept),
+                "{path} was removed, but another manager owns it"
+            );
         }
         Ok(())
     }
@@ -220,7 +287,11 @@ impl Apply<'_> {
         let again = self.run(after, self.config, false);
         let again = again.map_err(|error| format!("repeating the apply fails: {error}"))?;
         if let Some(object) = again.object {
-            return Err(format!("repeating the apply returns {} for {}", object.value(), after.live.value()));
+            return Err(format!(
+                "repeating the apply returns {} for {}",
+                object.value(),
+                after.live.value()
+            ));
         }
         ensure!(
             again.owners == after.owners,
@@ -265,16 +336,35 @@ pub(crate) fn update(
         updated.owners,
         reparsed.owners
     );
-    let after = State { live: updated.object, owners: updated.owners };
+    let after = State {
+        live: updated.object,
+        owners: updated.owners,
+    };
     let Some(change) = change(before, &after)? else {
         return Ok(after);
     };
     check_others(before, &after, manager, &change)?;
-    let own = |state: &State| state.owners.get(manager).map(|e| e.set().clone()).unwrap_or_default();
-    let expected = own(before).difference(&change.removed).union(&change.modified).union(&change.added);
-    ensure!(own(&after) == expected, "{manager} owns {:?}, expected {expected:?}", own(&after));
+    let own = |state: &State| {
+        state
+            .owners
+            .get(manager)
+            .map(|e| e.set().clone())
+            .unwrap_or_default()
+    };
+    let expected = own(before)
+        .difference(&change.removed)
+        .union(&change.modified)
+        .union(&change.added);
+    ensure!(
+        own(&after) == expected,
+        "{manager} owns {:?}, expected {expected:?}",
+        own(&after)
+    );
     if let Some(entry) = after.owners.get(manager) {
-        ensure!(!entry.is_applied() && !entry.set().is_empty(), "{manager} is {entry:?} after an update");
+        ensure!(
+            !entry.is_applied() && !entry.set().is_empty(),
+            "{manager} is {entry:?} after an update"
+        );
     }
     Ok(after)
 }
@@ -293,7 +383,9 @@ fn reaches(set: &Set, path: &[PathElement]) -> bool {
     match path.split_first() {
         None => !set.is_empty(),
         Some((first, [])) => set.get(first).is_some(),
-        Some((first, rest)) => set.get(first).is_some_and(|node| reaches(node.children(), rest)),
+        Some((first, rest)) => set
+            .get(first)
+            .is_some_and(|node| reaches(node.children(), rest)),
     }
 }
 
@@ -314,43 +406,76 @@ pub(crate) fn check_owned_fields_exist(state: &State) -> Result<(), String> {
 /// The differences between two states, which must not depend on sharing. Returns `None` if an object is no longer
 /// valid.
 fn change(before: &State, after: &State) -> Result<Option<Comparison>, String> {
-    let compare =
-        |a: &TypedValue, b: &TypedValue| a.compare(b).map_err(|error| format!("cannot compare: {error}"));
+    let compare = |a: &TypedValue, b: &TypedValue| {
+        a.compare(b)
+            .map_err(|error| format!("cannot compare: {error}"))
+    };
     let (Some(old), Some(new)) = (reparsed(&before.live)?, reparsed(&after.live)?) else {
         return Ok(None);
     };
     let change = compare(&old, &new)?;
     let shared = compare(&before.live, &after.live)?;
-    ensure!(change == shared, "the comparison differs after reparsing: {shared:?}, {change:?}");
-    ensure!(compare(&new, &new)?.is_same(), "an object differs from itself");
+    ensure!(
+        change == shared,
+        "the comparison differs after reparsing: {shared:?}, {change:?}"
+    );
+    ensure!(
+        compare(&new, &new)?.is_same(),
+        "an object differs from itself"
+    );
     let back = compare(&new, &old)?;
     ensure!(
-        back.added == change.removed && back.removed == change.added && back.modified == change.modified,
+        back.added == change.removed
+            && back.removed == change.added
+            && back.modified == change.modified,
         "the reversed comparison differs: {change:?}, {back:?}"
     );
     Ok(Some(change))
 }
 
 /// Checks that every other manager owns the same fields as before, except for changed ones.
-fn check_others(before: &State, after: &State, manager: &str, change: &Comparison) -> Result<(), String> {
+fn check_others(
+    before: &State,
+    after: &State,
+    manager: &str,
+    change: &Comparison,
+) -> Result<(), String> {
     let gone = change.added.union(&change.modified).union(&change.removed);
     for (name, entry) in before.owners.iter().filter(|(name, _)| *name != manager) {
         let expected = entry.set().difference(&gone);
-        let left = after.owners.get(name).map(|entry| entry.set().clone()).unwrap_or_default();
-        ensure!(left == expected, "{name} is left with {left:?}, expected {expected:?}");
+        let left = after
+            .owners
+            .get(name)
+            .map(|entry| entry.set().clone())
+            .unwrap_or_default();
+        ensure!(
+            left == expected,
+            "{name} is left with {left:?}, expected {expected:?}"
+        );
         if let Some(kept) = after.owners.get(name) {
-            ensure!(kept.is_applied() == entry.is_applied() && !left.is_empty(), "{name} became {kept:?}");
+            ensure!(
+                kept.is_applied() == entry.is_applied() && !left.is_empty(),
+                "{name} became {kept:?}"
+            );
         }
     }
     for (name, _) in &after.owners {
-        ensure!(name == manager || before.owners.get(name).is_some(), "{name} is a new manager");
+        ensure!(
+            name == manager || before.owners.get(name).is_some(),
+            "{name} is a new manager"
+        );
     }
     Ok(())
 }
 
 /// Whether two results are indistinguishable.
 fn same(a: &Applied, b: &Applied) -> bool {
-    let text = |applied: &Applied| applied.object.as_ref().map(|object| object.value().to_json());
+    let text = |applied: &Applied| {
+        applied
+            .object
+            .as_ref()
+            .map(|object| object.value().to_json())
+    };
     a.object.as_ref().map(TypedValue::value) == b.object.as_ref().map(TypedValue::value)
         && text(a) == text(b)
         && a.owners == b.owners

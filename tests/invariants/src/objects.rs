@@ -22,13 +22,22 @@ pub(crate) struct Make {
 
 /// Generates an object. It is valid for the type, unless its keys have a kind that is not accepted as a key.
 pub(crate) fn object(choices: &mut Choices<'_>, ty: &Type, make: Make) -> Value {
-    let mut maker = Maker { choices, schema: ty.schema(), make, serial: None };
+    let mut maker = Maker {
+        choices,
+        schema: ty.schema(),
+        make,
+        serial: None,
+    };
     // Null represents an absent object, the initial state of a scenario.
     let value = match &ty.atom().map {
         Some(map) => maker.map(map, DEPTH),
         None => maker.value(ty.id(), DEPTH),
     };
-    if make.empty_values { value } else { filled(&value).unwrap_or_else(|| Map::new().into()) }
+    if make.empty_values {
+        value
+    } else {
+        filled(&value).unwrap_or_else(|| Map::new().into())
+    }
 }
 
 /// Returns the value without nulls, empty lists and empty maps, or `None` if nothing is left.
@@ -40,8 +49,10 @@ pub(crate) fn filled(value: &Value) -> Option<Value> {
             (!items.is_empty()).then(|| items.into())
         }
         Value::Map(entries) => {
-            let entries: Map =
-                entries.iter().filter_map(|(name, value)| Some((name.clone(), filled(value)?))).collect();
+            let entries: Map = entries
+                .iter()
+                .filter_map(|(name, value)| Some((name.clone(), filled(value)?)))
+                .collect();
             (!entries.is_empty()).then(|| entries.into())
         }
         scalar => Some(scalar.clone()),
@@ -62,11 +73,23 @@ impl Maker<'_, '_, '_> {
         if self.make.empty_values && self.choices.one_in(12) {
             return Value::Null;
         }
-        let Atom { scalar, list, map, .. } = atom;
-        let kinds = [scalar.is_some(), list.is_some() && depth > 0, map.is_some() && depth > 0];
+        let Atom {
+            scalar, list, map, ..
+        } = atom;
+        let kinds = [
+            scalar.is_some(),
+            list.is_some() && depth > 0,
+            map.is_some() && depth > 0,
+        ];
         let count = kinds.iter().filter(|kind| **kind).count();
-        let chosen = if count > 1 { self.choices.below(count) } else { 0 };
-        let kind = (0..kinds.len()).filter(|at| kinds.get(*at) == Some(&true)).nth(chosen);
+        let chosen = if count > 1 {
+            self.choices.below(count)
+        } else {
+            0
+        };
+        let kind = (0..kinds.len())
+            .filter(|at| kinds.get(*at) == Some(&true))
+            .nth(chosen);
         match (kind, scalar, list, map) {
             (Some(0), Some(scalar), _, _) => self.scalar(*scalar),
             (Some(1), _, Some(list), _) => Value::List(self.list(list, depth)),
@@ -117,9 +140,18 @@ impl Maker<'_, '_, '_> {
         let mut selected = Vec::new();
         if !fields.is_empty() {
             let bits = self.choices.byte();
-            let also = if fields.len() > 6 { self.choices.byte() } else { 0 };
+            let also = if fields.len() > 6 {
+                self.choices.byte()
+            } else {
+                0
+            };
             let bits = u32::from(bits) | u32::from(also) << 6;
-            selected.extend(fields.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1));
+            selected.extend(
+                fields
+                    .iter()
+                    .enumerate()
+                    .filter(|(at, _)| bits >> at & 1 == 1),
+            );
         }
         for (_, field) in selected {
             let value = self.value(field.ty, depth);
@@ -148,7 +180,11 @@ impl Maker<'_, '_, '_> {
     fn list(&mut self, list: &ListType, depth: usize) -> List {
         let depth = depth.saturating_sub(1);
         let (count, from) = self.count(depth);
-        let step = if from.is_some() { 1 + self.choices.below(2) } else { 1 };
+        let step = if from.is_some() {
+            1 + self.choices.below(2)
+        } else {
+            1
+        };
         let outer = self.serial;
         let mut items: Vec<Value> = Vec::with_capacity(count);
         let mut seen: Vec<Vec<Option<Value>>> = Vec::with_capacity(count);
@@ -195,5 +231,8 @@ fn key(list: &ListType, item: &Value) -> Vec<Option<Value>> {
     if list.keys.is_empty() {
         return vec![Some(item.clone())];
     }
-    list.keys.iter().map(|key| item.get(&key.name).cloned().or_else(|| key.default.clone())).collect()
+    list.keys
+        .iter()
+        .map(|key| item.get(&key.name).cloned().or_else(|| key.default.clone()))
+        .collect()
 }

@@ -49,7 +49,10 @@ pub fn check_patches(text: &[u8]) -> Result<(), String> {
     if let [Ok(new), ..] = &results
         && !has_directive(&a)
     {
-        ensure!(!has_directive(new), "{a} patched with {b} contains a directive: {new}");
+        ensure!(
+            !has_directive(new),
+            "{a} patched with {b} contains a directive: {new}"
+        );
     }
     if a.as_map().is_some() && b.as_map().is_some() {
         check_round_trips(&a, &b)?;
@@ -61,12 +64,18 @@ fn check_result(result: &Result<Value, Error>) -> Result<(), String> {
     match result {
         Ok(value) => {
             let text = value.to_json();
-            ensure!(Value::from_json(&text).is_ok(), "a result is not valid JSON: {text}");
+            ensure!(
+                Value::from_json(&text).is_ok(),
+                "a result is not valid JSON: {text}"
+            );
         }
         Err(error) => {
             ensure!(!error.to_string().is_empty(), "an error has no message");
             let code = error.response().code;
-            ensure!((400..=500).contains(&code), "{error} has the status code {code}");
+            ensure!(
+                (400..=500).contains(&code),
+                "{error} has the status code {code}"
+            );
         }
     }
     Ok(())
@@ -79,14 +88,22 @@ fn check_round_trips(a: &Value, b: &Value) -> Result<(), String> {
     let new = json_patch::apply(a, &patch);
     // A patch may be longer than the apiserver accepts.
     if let Ok(new) = new {
-        ensure!(new.strict_eq(b), "{a} patched with {patch} is {new}, not {b}");
+        ensure!(
+            new.strict_eq(b),
+            "{a} patched with {patch} is {new}, not {b}"
+        );
     }
     if has_null(b) || has_directive(a) || has_directive(b) {
         return Ok(());
     }
-    let patch = strategic::create_two_way(a, b, PatchSchema::free()).map_err(|error| error.to_string())?;
-    let new = strategic::apply(a, &patch, PatchSchema::free()).map_err(|error| error.to_string())?;
-    ensure!(new.strict_eq(b), "{a} patched with {patch} is {new}, not {b}");
+    let patch =
+        strategic::create_two_way(a, b, PatchSchema::free()).map_err(|error| error.to_string())?;
+    let new =
+        strategic::apply(a, &patch, PatchSchema::free()).map_err(|error| error.to_string())?;
+    ensure!(
+        new.strict_eq(b),
+        "{a} patched with {patch} is {new}, not {b}"
+    );
     let patch = json_merge::create(a, b).map_err(|error| error.to_string())?;
     let new = json_merge::apply(a, &patch).map_err(|error| error.to_string())?;
     ensure!(new == *b, "{a} merged with {patch} is {new}, not {b}");
@@ -101,7 +118,9 @@ fn has_directive(value: &Value) -> bool {
             || name.starts_with("$deleteFromPrimitiveList")
     };
     match value {
-        Value::Map(map) => map.iter().any(|(name, value)| is_directive(name) || has_directive(value)),
+        Value::Map(map) => map
+            .iter()
+            .any(|(name, value)| is_directive(name) || has_directive(value)),
         Value::List(list) => list.iter().any(has_directive),
         _ => false,
     }

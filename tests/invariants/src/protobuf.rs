@@ -12,9 +12,13 @@ use fieldmanager_value::Value;
 /// A message that describes the violated invariant.
 pub fn check_protobuf(bytes: &[u8]) -> Result<(), String> {
     check(from_protobuf(bytes, &GroupVersionKind::default()))?;
-    let Some((first, object)) = bytes.split_first() else { return Ok(()) };
+    let Some((first, object)) = bytes.split_first() else {
+        return Ok(());
+    };
     let kinds: Vec<Kind> = Kind::all().collect();
-    let Some(kind) = kinds.get(usize::from(*first) % kinds.len().max(1)) else { return Ok(()) };
+    let Some(kind) = kinds.get(usize::from(*first) % kinds.len().max(1)) else {
+        return Ok(());
+    };
     let mut envelope = b"k8s\0\x12".to_vec();
     let mut length = object.len();
     while length >= 0x80 {
@@ -35,17 +39,33 @@ fn check(read: Result<Value, ProtobufError>) -> Result<(), String> {
         }
     };
     let json = object.to_json();
-    let again = Value::from_json(&json).map_err(|error| format!("the JSON is rejected: {error}\n{json}"))?;
-    ensure!(again.to_json() == json, "{json} is written differently after parsing");
+    let again = Value::from_json(&json)
+        .map_err(|error| format!("the JSON is rejected: {error}\n{json}"))?;
+    ensure!(
+        again.to_json() == json,
+        "{json} is written differently after parsing"
+    );
     let Some(kind) = GroupVersionKind::of_object(&object) else {
         return Err(format!("{json} has no kind"));
     };
     // Options are read at any version.
-    let Some(kind) = Kind::of(&kind) else { return Ok(()) };
-    let decoded = kind.decode(&object).map_err(|error| format!("{json} is not decoded: {error}"))?;
-    ensure!(decoded.unknown.is_empty(), "{json} has unknown fields: {:?}", decoded.unknown);
-    let again =
-        kind.decode(&decoded.object).map_err(|error| format!("{json} is not decoded again: {error}"))?;
-    ensure!(again.object == decoded.object, "{json} changes when it is decoded again");
+    let Some(kind) = Kind::of(&kind) else {
+        return Ok(());
+    };
+    let decoded = kind
+        .decode(&object)
+        .map_err(|error| format!("{json} is not decoded: {error}"))?;
+    ensure!(
+        decoded.unknown.is_empty(),
+        "{json} has unknown fields: {:?}",
+        decoded.unknown
+    );
+    let again = kind
+        .decode(&decoded.object)
+        .map_err(|error| format!("{json} is not decoded again: {error}"))?;
+    ensure!(
+        again.object == decoded.object,
+        "{json} changes when it is decoded again"
+    );
     Ok(())
 }

@@ -16,7 +16,9 @@ const STEPS: i64 = 6;
 /// Runs requests derived from bytes and checks their outcomes.
 pub(crate) fn check_requests(bytes: &[u8]) -> Result<(), String> {
     let kind = GroupVersionKind::from_api_version_kind("v1", "ConfigMap");
-    let manager = FieldManager::builder(kind).build().map_err(|error| error.to_string())?;
+    let manager = FieldManager::builder(kind)
+        .build()
+        .map_err(|error| error.to_string())?;
     let mut choices = Choices::new(bytes);
     let mut live = Value::Null;
     for second in 0..STEPS {
@@ -32,9 +34,14 @@ pub(crate) fn check_requests(bytes: &[u8]) -> Result<(), String> {
             Ok(outcome) => {
                 live = reparsed(&outcome)?;
                 let again = manager.update(UpdateRequest::new(&live, &live).manager(name).at(now));
-                let again =
-                    again.map_err(|error| format!("an update with the returned object fails: {error}"))?;
-                ensure!(!again.changed, "an update without changes returns {} for {live}", again.object);
+                let again = again.map_err(|error| {
+                    format!("an update with the returned object fails: {error}")
+                })?;
+                ensure!(
+                    !again.changed,
+                    "an update without changes returns {} for {live}",
+                    again.object
+                );
             }
             Err(error) => ensure!(
                 matches!(error.kind(), ErrorKind::Conflict | ErrorKind::Request),
@@ -51,8 +58,12 @@ pub(crate) fn check_requests(bytes: &[u8]) -> Result<(), String> {
 /// Parses the JSON of the object of an outcome.
 fn reparsed(outcome: &Outcome) -> Result<Value, String> {
     let json = outcome.object.to_json();
-    let read = Value::from_json(&json).map_err(|error| format!("an outcome cannot be parsed: {error}"))?;
-    ensure!(read == outcome.object, "the outcome differs after reparsing: {read}, {json}");
+    let read =
+        Value::from_json(&json).map_err(|error| format!("an outcome cannot be parsed: {error}"))?;
+    ensure!(
+        read == outcome.object,
+        "the outcome differs after reparsing: {read}, {json}"
+    );
     let managed = ManagedFields::of_object(&read).map_err(|error| error.to_string())?;
     ensure!(
         managed.entries() == outcome.managed.entries(),
@@ -69,9 +80,15 @@ fn request_object(choices: &mut Choices<'_>) -> Value {
         false => choices.below(3),
     };
     let ty = ROOTS.get(choices.below(ROOTS.len()));
-    let innermost = ty.map(|ty| object(choices, ty, Make::default())).unwrap_or_default();
+    let innermost = ty
+        .map(|ty| object(choices, ty, Make::default()))
+        .unwrap_or_default();
     let data = (0..levels).fold(innermost, |below, _| Map::single("a", below).into());
-    let fields = [("apiVersion", Value::from("v1")), ("kind", "ConfigMap".into()), ("data", data)];
+    let fields = [
+        ("apiVersion", Value::from("v1")),
+        ("kind", "ConfigMap".into()),
+        ("data", data),
+    ];
     Value::Map(fields.into_iter().collect())
 }
 
@@ -83,7 +100,9 @@ mod tests {
     fn invariants_hold_around_the_depth_limit() {
         let mut state = 1_u64;
         let mut byte = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             state.to_be_bytes()[0]
         };
         for _ in 0..100 {

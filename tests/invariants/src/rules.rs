@@ -1,6 +1,6 @@
 //! The memory of validating an object against a definition with rules.
 
-use fieldmanager_rules::Rules;
+use fieldmanager_cel::Rules;
 use fieldmanager_structural::validation::Validator;
 use fieldmanager_structural::{FieldPath, Structural};
 use fieldmanager_value::Value;
@@ -41,14 +41,17 @@ impl RulesInput {
         }
         let validator = Validator::new(documents.first()?).ok()?;
         let rules = Rules::compile(&schema);
-        let budget = documents.get(1).and_then(Value::as_i64).and_then(|budget| u64::try_from(budget).ok());
+        let budget = documents
+            .get(1)
+            .and_then(Value::as_i64)
+            .and_then(|budget| u64::try_from(budget).ok());
         Some(RulesInput {
             schema,
             rules,
             validator,
             object: documents.get(2).cloned().unwrap_or_default(),
             old: documents.get(3).cloned(),
-            budget: budget.unwrap_or(100_000).min(fieldmanager_rules::BUDGET),
+            budget: budget.unwrap_or(100_000).min(fieldmanager_cel::BUDGET),
         })
     }
 
@@ -62,10 +65,16 @@ impl RulesInput {
             let object = self.schema.default_object(&pruned.object).ok()?;
             drop(self.validator.validate(&object));
             drop(self.schema.validate_lists(&root, &object));
-            drop(self.rules.validate(&root, &object, self.old.as_ref(), self.budget));
+            drop(
+                self.rules
+                    .validate(&root, &object, self.old.as_ref(), self.budget),
+            );
             Some(())
         });
-        Charged { budget: self.budget, steps: work.steps() }
+        Charged {
+            budget: self.budget,
+            steps: work.steps(),
+        }
     }
 }
 
@@ -76,7 +85,10 @@ impl RulesInput {
 /// A message if it is not.
 pub fn check_rules_compiled(input: usize, bytes: u64) -> Result<(), String> {
     let bound = 1_000_000 + 4_000 * input as u64;
-    ensure!(bytes <= bound, "compiling {input} bytes allocated {bytes} bytes, more than {bound}");
+    ensure!(
+        bytes <= bound,
+        "compiling {input} bytes allocated {bytes} bytes, more than {bound}"
+    );
     Ok(())
 }
 
@@ -88,6 +100,9 @@ pub fn check_rules_compiled(input: usize, bytes: u64) -> Result<(), String> {
 /// A message if the memory exceeds that.
 pub fn check_rules_charged(input: usize, charged: Charged, bytes: u64) -> Result<(), String> {
     let bound = 1_000_000 + 500 * input as u64 + 200 * charged.budget + 1_000 * charged.steps;
-    ensure!(bytes <= bound, "{charged:?} and {input} bytes allocated {bytes} bytes, more than {bound}");
+    ensure!(
+        bytes <= bound,
+        "{charged:?} and {input} bytes allocated {bytes} bytes, more than {bound}"
+    );
     Ok(())
 }

@@ -62,15 +62,25 @@ fn run(bytes: &[u8]) -> Result<Tally, String> {
         return Err("there are no types".into());
     };
     let flags = choices.byte();
-    let make = Make { long: flags & 3 == 3, empty_values: flags & 4 != 0, duplicates: false };
-    let updates = Make { duplicates: flags & 8 != 0, ..make };
+    let make = Make {
+        long: flags & 3 == 3,
+        empty_values: flags & 4 != 0,
+        duplicates: false,
+    };
+    let updates = Make {
+        duplicates: flags & 8 != 0,
+        ..make
+    };
     let mut scenario = Scenario {
         choices,
         ty,
         make,
         updates,
         updater: Updater::builder().build(),
-        state: State { live: TypedValue::null(ty.clone()), owners: Owners::new() },
+        state: State {
+            live: TypedValue::null(ty.clone()),
+            owners: Owners::new(),
+        },
         configs: MANAGERS.map(|_| None),
         had_duplicates: false,
         steps: String::new(),
@@ -125,7 +135,12 @@ impl Scenario<'_, '_> {
                 return Ok(true);
             };
             let force = kind == 2;
-            self.record("apply", manager, &config, if force { ", force: true" } else { "" });
+            self.record(
+                "apply",
+                manager,
+                &config,
+                if force { ", force: true" } else { "" },
+            );
             self.apply(manager, &config, force)?;
             if let Some(last) = self.configs.get_mut(number) {
                 *last = Some(config);
@@ -139,7 +154,11 @@ impl Scenario<'_, '_> {
             "the state differs after reparsing: {fresh:?}, {:?}",
             self.state
         );
-        let strict = TypedValue::new(fresh.live.value().clone(), self.ty.clone(), Duplicates::Refuse);
+        let strict = TypedValue::new(
+            fresh.live.value().clone(),
+            self.ty.clone(),
+            Duplicates::Refuse,
+        );
         self.had_duplicates |= strict.is_err();
         // Applying an empty map in place of a non-empty one removes the fields below it, as in the Go package.
         if !self.had_duplicates && !self.make.empty_values {
@@ -149,7 +168,13 @@ impl Scenario<'_, '_> {
     }
 
     fn apply(&mut self, manager: &str, config: &TypedValue, force: bool) -> Result<(), String> {
-        let apply = laws::Apply { updater: &self.updater, before: &self.state, manager, config, force };
+        let apply = laws::Apply {
+            updater: &self.updater,
+            before: &self.state,
+            manager,
+            config,
+            force,
+        };
         self.tally.applies += 1;
         match apply.check(self.make.empty_values, self.had_duplicates)? {
             Some(state) => self.advance(state),
@@ -185,8 +210,11 @@ impl Scenario<'_, '_> {
 
     fn typed(&self, value: Value, duplicates: Duplicates) -> Option<TypedValue> {
         // Removing items leaves nulls.
-        let value =
-            if self.make.empty_values { value } else { filled(&value).unwrap_or_else(|| Map::new().into()) };
+        let value = if self.make.empty_values {
+            value
+        } else {
+            filled(&value).unwrap_or_else(|| Map::new().into())
+        };
         TypedValue::new(value, self.ty.clone(), duplicates).ok()
     }
 
@@ -198,7 +226,8 @@ impl Scenario<'_, '_> {
         match (self.choices.below(4), last) {
             (1, Some(last)) => last.merge(&fresh).ok(),
             (2, Some(last)) => {
-                let less = last.remove_items(&last.field_set().intersection(&fresh.field_set()).leaves());
+                let less =
+                    last.remove_items(&last.field_set().intersection(&fresh.field_set()).leaves());
                 self.typed(less.into_value(), Duplicates::Refuse)
             }
             (3, Some(last)) => Some(last),
@@ -214,7 +243,8 @@ impl Scenario<'_, '_> {
         match self.choices.below(4) {
             0 | 1 => live.merge(&fresh).ok(),
             2 => {
-                let less = live.remove_items(&live.field_set().intersection(&fresh.field_set()).leaves());
+                let less =
+                    live.remove_items(&live.field_set().intersection(&fresh.field_set()).leaves());
                 self.typed(less.into_value(), Duplicates::Allow)
             }
             _ => Some(fresh),
@@ -226,7 +256,9 @@ impl Scenario<'_, '_> {
 fn is_long(value: &Value) -> bool {
     match value {
         Value::List(items) => items.len() > 48 || items.iter().any(is_long),
-        Value::Map(entries) => entries.len() > 48 || entries.iter().any(|(_, value)| is_long(value)),
+        Value::Map(entries) => {
+            entries.len() > 48 || entries.iter().any(|(_, value)| is_long(value))
+        }
         _ => false,
     }
 }
@@ -240,7 +272,9 @@ mod tests {
     fn scenarios_cover_all_outcomes() {
         let mut state = 1_u64;
         let mut byte = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             state.to_be_bytes()[0]
         };
         let mut all = Tally::default();
@@ -255,7 +289,13 @@ mod tests {
             all.duplicates += tally.duplicates;
         }
         assert!(all.applies > 500 && all.updates > 150, "{all:?}");
-        assert!(all.conflicts * 10 > all.applies && all.conflicts * 2 < all.applies, "{all:?}");
-        assert!(all.removals > 100 && all.long > 20 && all.duplicates > 10, "{all:?}");
+        assert!(
+            all.conflicts * 10 > all.applies && all.conflicts * 2 < all.applies,
+            "{all:?}"
+        );
+        assert!(
+            all.removals > 100 && all.long > 20 && all.duplicates > 10,
+            "{all:?}"
+        );
     }
 }

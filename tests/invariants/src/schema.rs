@@ -14,14 +14,20 @@ pub fn check_schema(text: &[u8]) -> Result<(), String> {
     let schema = match Schema::from_yaml(text) {
         Ok(schema) => schema,
         Err(error) => {
-            ensure!(!error.to_string().is_empty(), "rejected without a message: {text}");
+            ensure!(
+                !error.to_string().is_empty(),
+                "rejected without a message: {text}"
+            );
             return Ok(());
         }
     };
     let document = schema.to_value();
     let again = Schema::from_value(&document)
         .map_err(|error| format!("the written schema is rejected: {error}\n{document}"))?;
-    ensure!(again == schema, "the schema does not round-trip: {document}");
+    ensure!(
+        again == schema,
+        "the schema does not round-trip: {document}"
+    );
     ensure!(
         again.to_value().strict_eq(&document),
         "the schema is written differently after parsing: {document}"
@@ -32,14 +38,21 @@ pub fn check_schema(text: &[u8]) -> Result<(), String> {
     );
     let resolved = Schema::from_definitions(schema.definitions().to_vec())
         .map_err(|error| format!("the definitions are rejected: {error}\n{document}"))?;
-    ensure!(resolved == schema, "the definitions resolve to another schema: {document}");
+    ensure!(
+        resolved == schema,
+        "the definitions resolve to another schema: {document}"
+    );
     for name in schema.type_names() {
-        let ty =
-            schema.type_named(name).ok_or_else(|| format!("the type {name:?} is missing: {document}"))?;
+        let ty = schema
+            .type_named(name)
+            .ok_or_else(|| format!("the type {name:?} is missing: {document}"))?;
         ensure!(ty.name() == name, "type {name:?} is named {:?}", ty.name());
         if let Some(map) = &ty.atom().map {
             let names = map.fields().iter().map(|field| &field.name);
-            ensure!(names.is_sorted_by(|a, b| a < b), "the fields of {name:?} are not sorted: {document}");
+            ensure!(
+                names.is_sorted_by(|a, b| a < b),
+                "the fields of {name:?} are not sorted: {document}"
+            );
         }
     }
     Ok(())

@@ -9,7 +9,9 @@ pub(crate) const TEXTS: [&str; 4] = [STRUCTS, LISTS, NESTED, CHOICE];
 
 /// The types of the scenarios: those of the schemas, and the deduced type.
 pub(crate) static ROOTS: LazyLock<Vec<Type>> = LazyLock::new(|| {
-    let roots = TEXTS.iter().filter_map(|text| Schema::from_yaml(text).ok()?.type_named("root"));
+    let roots = TEXTS
+        .iter()
+        .filter_map(|text| Schema::from_yaml(text).ok()?.type_named("root"));
     roots.chain([Schema::deduced()]).collect()
 });
 

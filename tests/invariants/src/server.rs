@@ -36,7 +36,11 @@ const EXPECTED: [(&str, &str, &str); 8] = [
     ("", "failed to create typed patch object", ""),
     ("", "failed to convert new object", ""),
     (STRATEGIC, "", ""),
-    ("", "resourceVersion should not be set on objects to be created", ""),
+    (
+        "",
+        "resourceVersion should not be set on objects to be created",
+        "",
+    ),
     ("", "strconv.ParseUint: parsing", ""),
     ("", "duplicate nodePort", ""),
     ("", "Object 'apiVersion' is missing", "InternalError"),
@@ -52,7 +56,10 @@ fn base() -> &'static Snapshot {
             runtime.block_on(async {
                 let server = server(store.clone()).await?;
                 let definition = Value::from_yaml(DEFINITION).map_err(|error| error.to_string())?;
-                server.load(&definition).await.map_err(|error| error.to_string())
+                server
+                    .load(&definition)
+                    .await
+                    .map_err(|error| error.to_string())
             })
         });
         // Without the definition, requests to its objects are answered with 404.
@@ -64,13 +71,25 @@ fn base() -> &'static Snapshot {
 /// A runtime whose clock moves when nothing else is to be done, so that no request waits for it.
 fn runtime() -> Result<tokio::runtime::Runtime, String> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
-    builder.enable_time().start_paused(true).build().map_err(|error| error.to_string())
+    builder
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .map_err(|error| error.to_string())
 }
 
 async fn server(store: Arc<Memory>) -> Result<ApiServer, String> {
-    let time = "2026-01-31T12:00:00Z".parse().map_err(|_| "the time is valid")?;
-    let builder = ApiServer::builder().store(store).source(Random::seeded(7, time));
-    builder.collection(Collection::Stepped).build().await.map_err(|error| error.to_string())
+    let time = "2026-01-31T12:00:00Z"
+        .parse()
+        .map_err(|_| "the time is valid")?;
+    let builder = ApiServer::builder()
+        .store(store)
+        .source(Random::seeded(7, time));
+    builder
+        .collection(Collection::Stepped)
+        .build()
+        .await
+        .map_err(|error| error.to_string())
 }
 
 /// Sends HTTP requests to a server that has a custom resource, one on each line: the method, the path with its query, the
@@ -92,7 +111,9 @@ pub fn check_server(text: &[u8]) -> Result<(), String> {
         let server = server(store).await?;
         for line in text.lines().take(MAX_REQUESTS) {
             if let Some(request) = request(line) {
-                answered(&server, request).await.map_err(|error| format!("{line}: {error}"))?;
+                answered(&server, request)
+                    .await
+                    .map_err(|error| format!("{line}: {error}"))?;
             }
         }
         server.collect().await.map_err(|error| error.to_string())?;
@@ -111,7 +132,9 @@ fn request(line: &str) -> Option<Request<Full<Bytes>>> {
         let (name, value) = header.split_once(':')?;
         request = request.header(name, value);
     }
-    request.body(Full::new(Bytes::copy_from_slice(body.as_bytes()))).ok()
+    request
+        .body(Full::new(Bytes::copy_from_slice(body.as_bytes())))
+        .ok()
 }
 
 async fn answered(server: &ApiServer, request: Request<Full<Bytes>>) -> Result<(), String> {
@@ -126,20 +149,27 @@ async fn answered(server: &ApiServer, request: Request<Full<Bytes>>) -> Result<(
     let mut bytes = Vec::new();
     // A watch has no end, so only the events that are there are read.
     for _ in 0..MAX_EVENTS {
-        let Some(Some(Ok(frame))) = body.frame().now_or_never() else { break };
+        let Some(Some(Ok(frame))) = body.frame().now_or_never() else {
+            break;
+        };
         bytes.extend(frame.into_data().unwrap_or_default());
     }
-    let is_json = content_type.is_some_and(|media| media.as_bytes().starts_with(b"application/json"));
+    let is_json =
+        content_type.is_some_and(|media| media.as_bytes().starts_with(b"application/json"));
     if !is_json {
         return match code {
-            500 => Err(format!("500 without a status: {}", String::from_utf8_lossy(&bytes))),
+            500 => Err(format!(
+                "500 without a status: {}",
+                String::from_utf8_lossy(&bytes)
+            )),
             _ => Ok(()),
         };
     }
     let documents = serde_json::Deserializer::from_slice(&bytes).into_iter::<serde_json::Value>();
     let mut first = serde_json::Value::Null;
     for (at, document) in documents.enumerate() {
-        let document = document.map_err(|error| format!("{code}: the answer is not JSON: {error}"))?;
+        let document =
+            document.map_err(|error| format!("{code}: the answer is not JSON: {error}"))?;
         if at == 0 {
             first = document;
         }
@@ -147,17 +177,34 @@ async fn answered(server: &ApiServer, request: Request<Full<Bytes>>) -> Result<(
     if code < 400 {
         return Ok(());
     }
-    let text = |name: &str| first.get(name).and_then(serde_json::Value::as_str).unwrap_or_default();
-    ensure!(text("kind") == "Status" && text("status") == "Failure", "{code}: no failure: {first}");
-    ensure!(first.get("code").and_then(serde_json::Value::as_u64) == Some(code.into()), "{code}: {first}");
+    let text = |name: &str| {
+        first
+            .get(name)
+            .and_then(serde_json::Value::as_str)
+            .unwrap_or_default()
+    };
+    ensure!(
+        text("kind") == "Status" && text("status") == "Failure",
+        "{code}: no failure: {first}"
+    );
+    ensure!(
+        first.get("code").and_then(serde_json::Value::as_u64) == Some(code.into()),
+        "{code}: {first}"
+    );
     let message = text("message");
     ensure!(!message.is_empty(), "{code}: no message: {first}");
     let is_of = |wanted: &str| {
-        wanted.is_empty() || media.as_ref().is_some_and(|own| own.as_bytes().starts_with(wanted.as_bytes()))
+        wanted.is_empty()
+            || media
+                .as_ref()
+                .is_some_and(|own| own.as_bytes().starts_with(wanted.as_bytes()))
     };
     let is_expected = |(media, part, reason): &(&str, &str, &str)| {
         is_of(media) && message.contains(part) && text("reason") == *reason
     };
-    ensure!(code != 500 || EXPECTED.iter().any(is_expected), "an unexpected 500: {first}");
+    ensure!(
+        code != 500 || EXPECTED.iter().any(is_expected),
+        "an unexpected 500: {first}"
+    );
     Ok(())
 }

@@ -26,7 +26,8 @@ impl State {
         let mut owners = Owners::new();
         for (name, entry) in &self.owners {
             let text = entry.set().to_json();
-            let set = Set::from_json(text.as_bytes()).map_err(|error| format!("{error}: {text}"))?;
+            let set =
+                Set::from_json(text.as_bytes()).map_err(|error| format!("{error}: {text}"))?;
             let entry = VersionedSet::new(set, entry.api_version().clone(), entry.is_applied());
             owners.insert(name.clone(), entry);
         }

@@ -230,14 +230,27 @@ fn tree(choices: &mut Choices<'_>, depth: usize) -> Value {
             let number = f64::from_be_bytes(std::array::from_fn(|_| choices.byte()));
             Value::Float(if number.is_finite() { number } else { 0.5 })
         }
-        3 => {
-            Value::Float(choices.pick(&[1.0, -0.0, 0.1, 1e300, 5e-324, 1e21, 9_007_199_254_740_992.0, -1.5]))
-        }
+        3 => Value::Float(choices.pick(&[
+            1.0,
+            -0.0,
+            0.1,
+            1e300,
+            5e-324,
+            1e21,
+            9_007_199_254_740_992.0,
+            -1.5,
+        ])),
         4 => Value::from(text(choices)),
         5 | 6 => Value::Map(
-            (0..choices.below(5)).map(|_| (text(choices), tree(choices, depth - 1))).collect::<Map>(),
+            (0..choices.below(5))
+                .map(|_| (text(choices), tree(choices, depth - 1)))
+                .collect::<Map>(),
         ),
-        _ => Value::List((0..choices.below(5)).map(|_| tree(choices, depth - 1)).collect()),
+        _ => Value::List(
+            (0..choices.below(5))
+                .map(|_| tree(choices, depth - 1))
+                .collect(),
+        ),
     }
 }
 

@@ -31,22 +31,39 @@ fn check(value: &Value) -> Result<(), String> {
     // JSON writes 1.0 as 1, so the values are equal but not strictly equal.
     for json in [value.to_json(), value.to_json_pretty()] {
         let again = read("JSON", &json, Value::from_json(&json))?;
-        ensure!(again.to_json() == value.to_json(), "{value:?} is written differently after parsing");
-        ensure!(again == *value, "{value:?} is parsed back from JSON as {again:?}");
+        ensure!(
+            again.to_json() == value.to_json(),
+            "{value:?} is written differently after parsing"
+        );
+        ensure!(
+            again == *value,
+            "{value:?} is parsed back from JSON as {again:?}"
+        );
         check_equal(value, &again)?;
     }
     let yaml = value.to_yaml();
     let again = read("YAML", &yaml, Value::from_yaml(&yaml))?;
-    ensure!(again.strict_eq(value), "{value:?} is parsed back from YAML as {again:?}:\n{yaml}");
-    let written = to_value(value).map_err(|error| format!("{value:?} does not serialize: {error}"))?;
-    ensure!(written.strict_eq(value), "{value:?} serializes to {written:?}");
-    let read: Value =
-        from_value(value.clone()).map_err(|error| format!("{value:?} does not deserialize: {error}"))?;
+    ensure!(
+        again.strict_eq(value),
+        "{value:?} is parsed back from YAML as {again:?}:\n{yaml}"
+    );
+    let written =
+        to_value(value).map_err(|error| format!("{value:?} does not serialize: {error}"))?;
+    ensure!(
+        written.strict_eq(value),
+        "{value:?} serializes to {written:?}"
+    );
+    let read: Value = from_value(value.clone())
+        .map_err(|error| format!("{value:?} does not deserialize: {error}"))?;
     ensure!(read.strict_eq(value), "{value:?} deserializes to {read:?}");
     check_order(value)
 }
 
-fn read<E: std::fmt::Display>(format: &str, text: &str, value: Result<Value, E>) -> Result<Value, String> {
+fn read<E: std::fmt::Display>(
+    format: &str,
+    text: &str,
+    value: Result<Value, E>,
+) -> Result<Value, String> {
     value.map_err(|error| format!("the written {format} is rejected: {error}\n{text}"))
 }
 
@@ -57,8 +74,14 @@ fn hash(value: &Value) -> u64 {
 }
 
 fn check_equal(a: &Value, b: &Value) -> Result<(), String> {
-    ensure!(a.cmp(b) == Ordering::Equal, "{a:?} and {b:?} are equal, but not in the order");
-    ensure!(hash(a) == hash(b), "{a:?} and {b:?} are equal, but have different hashes");
+    ensure!(
+        a.cmp(b) == Ordering::Equal,
+        "{a:?} and {b:?} are equal, but not in the order"
+    );
+    ensure!(
+        hash(a) == hash(b),
+        "{a:?} and {b:?} are equal, but have different hashes"
+    );
     Ok(())
 }
 
@@ -72,14 +95,26 @@ fn check_order(value: &Value) -> Result<(), String> {
     }
     for a in &near {
         for b in &near {
-            ensure!(a.cmp(b) == b.cmp(a).reverse(), "{a:?} and {b:?} are not ordered antisymmetrically");
-            ensure!((a.cmp(b) == Ordering::Equal) == (a == b), "{a:?} and {b:?}: order and equality differ");
-            ensure!(!a.strict_eq(b) || a == b, "{a:?} and {b:?} are strictly equal, but not equal");
+            ensure!(
+                a.cmp(b) == b.cmp(a).reverse(),
+                "{a:?} and {b:?} are not ordered antisymmetrically"
+            );
+            ensure!(
+                (a.cmp(b) == Ordering::Equal) == (a == b),
+                "{a:?} and {b:?}: order and equality differ"
+            );
+            ensure!(
+                !a.strict_eq(b) || a == b,
+                "{a:?} and {b:?} are strictly equal, but not equal"
+            );
             if a == b {
                 check_equal(a, b)?;
             }
             for c in &near {
-                ensure!(!(a <= b && b <= c) || a <= c, "{a:?}, {b:?} and {c:?} are not ordered transitively");
+                ensure!(
+                    !(a <= b && b <= c) || a <= c,
+                    "{a:?}, {b:?} and {c:?} are not ordered transitively"
+                );
             }
         }
     }

@@ -22,21 +22,47 @@ struct Input {
 
 impl Input {
     fn new(source: String, document: String) -> Self {
-        Input { files: vec![("api/v1/types.go".to_owned(), source)], document, is_valid: true }
+        Input {
+            files: vec![("api/v1/types.go".to_owned(), source)],
+            document,
+            is_valid: true,
+        }
     }
 
     fn with_faults(source: String) -> Self {
-        Input { is_valid: false, ..Input::new(source, String::new()) }
+        Input {
+            is_valid: false,
+            ..Input::new(source, String::new())
+        }
     }
 
     fn len(&self) -> usize {
-        self.document.len() + self.files.iter().map(|(path, text)| path.len() + text.len()).sum::<usize>()
+        self.document.len()
+            + self
+                .files
+                .iter()
+                .map(|(path, text)| path.len() + text.len())
+                .sum::<usize>()
     }
 
     fn run(&self) -> bool {
-        let files: Vec<GoFile<'_>> =
-            self.files.iter().map(|(path, text)| GoFile { path, import_path: None, text }).collect();
-        insert(&GoTypes::read(&files), &[Document { name: "document", text: &self.document }]).is_ok()
+        let files: Vec<GoFile<'_>> = self
+            .files
+            .iter()
+            .map(|(path, text)| GoFile {
+                path,
+                import_path: None,
+                text,
+            })
+            .collect();
+        insert(
+            &GoTypes::read(&files),
+            &[Document {
+                name: "document",
+                text: &self.document,
+            }],
+        )
+        .is_ok()
     }
 }
 
@@ -70,12 +96,20 @@ fn nested_lines(n: usize) -> Input {
         "struct { A, B, C ".repeat(depth),
         " `json:\"x\"` }".repeat(depth)
     );
-    Input { is_valid: true, ..Input::new(source, definition("X", &[])) }
+    Input {
+        is_valid: true,
+        ..Input::new(source, definition("X", &[]))
+    }
 }
 
 fn imports(n: usize) -> Input {
     let mut files: Vec<(String, String)> = (0..n)
-        .map(|i| (format!("m{i}/api/v1/t.go"), format!("package v1\n\ntype T{i} struct {{\n{UNION}}}\n")))
+        .map(|i| {
+            (
+                format!("m{i}/api/v1/t.go"),
+                format!("package v1\n\ntype T{i} struct {{\n{UNION}}}\n"),
+            )
+        })
         .collect();
     let source = format!(
         "package v2\n\nimport (\n{})\n\n{ROOT}type App struct {{\n{}}}\n",
@@ -83,39 +117,66 @@ fn imports(n: usize) -> Input {
         lines(n, |i| format!("\tF{i} p{i}.T{i} `json:\"f{i}\"`\n")),
     );
     files.push(("api/v2/t.go".to_owned(), source));
-    let properties =
-        lines(n, |i| format!("\n          f{i}:\n            properties:\n              a: {{}}"));
-    Input { files, document: definition("App", &[("v2".to_owned(), &properties)]), is_valid: true }
+    let properties = lines(n, |i| {
+        format!("\n          f{i}:\n            properties:\n              a: {{}}")
+    });
+    Input {
+        files,
+        document: definition("App", &[("v2".to_owned(), &properties)]),
+        is_valid: true,
+    }
 }
 
 fn versions(n: usize) -> Input {
     let source = |i: usize| format!("package v{i}\n\n{ROOT}type App struct {{\n{UNION}}}\n");
-    let files = (0..n).map(|i| (format!("api/v{i}/t.go"), source(i))).collect();
-    let schemas: Vec<(String, &str)> = (0..n).map(|i| (format!("v{i}"), "\n          a: {}")).collect();
-    Input { files, document: definition("App", &schemas), is_valid: true }
+    let files = (0..n)
+        .map(|i| (format!("api/v{i}/t.go"), source(i)))
+        .collect();
+    let schemas: Vec<(String, &str)> = (0..n)
+        .map(|i| (format!("v{i}"), "\n          a: {}"))
+        .collect();
+    Input {
+        files,
+        document: definition("App", &schemas),
+        is_valid: true,
+    }
 }
 
 fn kinds(n: usize) -> String {
-    format!("package v1\n\n{}", lines(n, |i| format!("{ROOT}type App{i} struct {{\n{UNION}}}\n\n")))
+    format!(
+        "package v1\n\n{}",
+        lines(n, |i| format!("{ROOT}type App{i} struct {{\n{UNION}}}\n\n"))
+    )
 }
 
 fn definitions_in_a_list(n: usize) -> Input {
     let items = lines(n, |i| {
-        let definition = definition(&format!("App{i}"), &[("v1".to_owned(), "\n          a: {}")]);
+        let definition = definition(
+            &format!("App{i}"),
+            &[("v1".to_owned(), "\n          a: {}")],
+        );
         format!("- {}", definition.trim_end().replace('\n', "\n  ")) + "\n"
     });
-    Input::new(kinds(n), format!("kind: List\napiVersion: v1\nitems:\n{items}"))
+    Input::new(
+        kinds(n),
+        format!("kind: List\napiVersion: v1\nitems:\n{items}"),
+    )
 }
 
 fn stream_of_definitions(n: usize) -> Input {
-    let definitions =
-        lines(n, |i| definition(&format!("App{i}"), &[("v1".to_owned(), "\n          a: {}")]) + "---\n");
+    let definitions = lines(n, |i| {
+        definition(
+            &format!("App{i}"),
+            &[("v1".to_owned(), "\n          a: {}")],
+        ) + "---\n"
+    });
     Input::new(kinds(n), definitions)
 }
 
 fn definitions_of_an_openapi_document(n: usize) -> Input {
-    let schemas =
-        lines(n, |i| format!("    \"g.v1.App{i}\": {{\n      \"properties\": {{\"a\": {{}}}}\n    }},\n"));
+    let schemas = lines(n, |i| {
+        format!("    \"g.v1.App{i}\": {{\n      \"properties\": {{\"a\": {{}}}}\n    }},\n")
+    });
     let document = format!("{{\n  \"definitions\": {{\n{schemas}    \"x\": {{}}\n  }}\n}}\n");
     Input::new(kinds(n), document)
 }
@@ -123,7 +184,9 @@ fn definitions_of_an_openapi_document(n: usize) -> Input {
 fn many_openapi_documents(n: usize) -> Input {
     Input::new(
         kinds(n),
-        lines(n, |i| format!("definitions:\n  g.v1.App{i}:\n    properties:\n      a: {{}}\n---\n")),
+        lines(n, |i| {
+            format!("definitions:\n  g.v1.App{i}:\n    properties:\n      a: {{}}\n---\n")
+        }),
     )
 }
 
@@ -131,18 +194,29 @@ fn values(n: usize) -> Input {
     let source = format!(
         "package v1\n\ntype T string\n\nconst (\n{})\n\n{ROOT}type App struct {{\n\t// +unionDiscriminator\n\tType T `json:\"type\"`\n{}}}\n",
         lines(n, |i| format!("\tF{i} T = \"F{i}\"\n")),
-        lines(n, |i| format!("\t// +unionMember\n\tF{i} *int `json:\"f{i},omitempty\"`\n")),
+        lines(n, |i| format!(
+            "\t// +unionMember\n\tF{i} *int `json:\"f{i},omitempty\"`\n"
+        )),
     );
-    let properties = "\n          type: {}".to_owned() + &lines(n, |i| format!("\n          f{i}: {{}}"));
+    let properties =
+        "\n          type: {}".to_owned() + &lines(n, |i| format!("\n          f{i}: {{}}"));
     Input::new(source, definition("App", &[("v1".to_owned(), &properties)]))
 }
 
 fn members_without_value(n: usize) -> Input {
-    let Input { mut files, document, .. } = values(n);
+    let Input {
+        mut files,
+        document,
+        ..
+    } = values(n);
     for (_, text) in &mut files {
         *text = text.replace("// +unionMember", "// +unionMember=X");
     }
-    Input { files, document, is_valid: false }
+    Input {
+        files,
+        document,
+        is_valid: false,
+    }
 }
 
 fn discriminators(n: usize) -> Input {
@@ -155,7 +229,9 @@ fn discriminators(n: usize) -> Input {
         "package v1\n\ntype T string\n\nconst A T = \"A\"\n\n{ROOT}type App struct {{\n{}}}\n",
         lines(n, field)
     );
-    let properties = lines(n, |i| format!("\n          d{i}: {{}}\n          f{i}: {{}}"));
+    let properties = lines(n, |i| {
+        format!("\n          d{i}: {{}}\n          f{i}: {{}}")
+    });
     Input::new(source, definition("App", &[("v1".to_owned(), &properties)]))
 }
 
@@ -165,7 +241,10 @@ fn members_of_unknown_unions(n: usize) -> Input {
             "\t// +unionDiscriminator\n\tD{i} T `json:\"d{i}\"`\n\t// +unionMember=B\n\tF{i} int `json:\"f{i}\"`\n\t// +unionMembers\n\tG{i} int\n"
         )
     };
-    Input::with_faults(format!("package v1\n\ntype App struct {{\n{}}}\n", lines(n, field)))
+    Input::with_faults(format!(
+        "package v1\n\ntype App struct {{\n{}}}\n",
+        lines(n, field)
+    ))
 }
 
 fn member_of_many_unions(n: usize) -> Input {
@@ -176,14 +255,22 @@ fn member_of_many_unions(n: usize) -> Input {
         lines(n, other),
         lines(n, marker)
     );
-    let properties = "\n          a: {}\n          m: {additionalProperties: {properties: {a: {}}}}";
+    let properties =
+        "\n          a: {}\n          m: {additionalProperties: {properties: {a: {}}}}";
     let schemas: Vec<(String, &str)> = (0..n).map(|_| ("v1".to_owned(), properties)).collect();
-    Input { is_valid: false, ..Input::new(source, definition("App", &schemas)) }
+    Input {
+        is_valid: false,
+        ..Input::new(source, definition("App", &schemas))
+    }
 }
 
 fn unknown_kinds(n: usize) -> Input {
     let files = vec![("t.go".to_owned(), "package v1\n".to_owned())];
-    Input { files, is_valid: false, ..stream_of_definitions(n) }
+    Input {
+        files,
+        is_valid: false,
+        ..stream_of_definitions(n)
+    }
 }
 
 #[test]
@@ -195,7 +282,11 @@ fn allocations_grow_linearly_with_the_input() {
         ("versions", versions, 200),
         ("definitions in a list", definitions_in_a_list, 200),
         ("a stream of definitions", stream_of_definitions, 200),
-        ("definitions of an OpenAPI document", definitions_of_an_openapi_document, 200),
+        (
+            "definitions of an OpenAPI document",
+            definitions_of_an_openapi_document,
+            200,
+        ),
         ("many OpenAPI documents", many_openapi_documents, 200),
         ("values of a discriminator", values, 200),
         ("members without a value", members_without_value, 400),
@@ -211,13 +302,18 @@ fn allocations_grow_linearly_with_the_input() {
             let mut is_valid = false;
             let found = allocation_counter::measure(|| is_valid = input.run());
             assert_eq!(is_valid, input.is_valid, "{name}");
-            [input.len() as f64, found.count_total as f64, found.bytes_total as f64]
+            [
+                input.len() as f64,
+                found.count_total as f64,
+                found.bytes_total as f64,
+            ]
         };
         let ([input, count, bytes], [large_input, large_count, large_bytes]) =
             (measure(size), measure(GROWTH * size));
-        for (metric, growth) in
-            [("allocations", large_count / count), ("allocated bytes", large_bytes / bytes)]
-        {
+        for (metric, growth) in [
+            ("allocations", large_count / count),
+            ("allocated bytes", large_bytes / bytes),
+        ] {
             if growth > MOST * large_input / input {
                 wrong.push(format!(
                     "{name}: {metric} grow by a factor of {growth:.1}, the input by {:.1}",

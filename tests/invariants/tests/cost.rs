@@ -1,5 +1,8 @@
 //! The cost of every operation is linear in its input, for every attack.
-#![expect(clippy::print_stdout, reason = "the figures are printed with --nocapture")]
+#![expect(
+    clippy::print_stdout,
+    reason = "the figures are printed with --nocapture"
+)]
 
 use std::time::Duration;
 
@@ -16,7 +19,12 @@ const MOST: f64 = 9.0;
 fn measure(text: &str) -> Cost {
     let mut written = 0;
     let found = allocation_counter::measure(|| written = run_cost(text));
-    Cost { input: text.len(), allocations: found.count_total, bytes: found.bytes_total, written }
+    Cost {
+        input: text.len(),
+        allocations: found.count_total,
+        bytes: found.bytes_total,
+        written,
+    }
 }
 
 /// The processor time of this thread, which other processes affect little: the minimum of up to three runs.
@@ -50,20 +58,33 @@ fn excess(attack: fn(usize) -> String, size: usize) -> Result<(), String> {
     let best = |text: &str| (0..3).map(|_| time(text)).min().unwrap_or_default();
     let (small_time, large_time) = (time(&small_text), time(&large_text));
     let is_slow = large_time.as_secs_f64() > MOST / 2.0 * small_time.as_secs_f64();
-    let (small_time, large_time) =
-        if is_slow { (best(&small_text), best(&large_text)) } else { (small_time, large_time) };
+    let (small_time, large_time) = if is_slow {
+        (best(&small_text), best(&large_text))
+    } else {
+        (small_time, large_time)
+    };
     let input = large.input as f64 / small.input as f64;
     for (metric, small, large) in [
-        ("allocations", small.allocations as f64, large.allocations as f64),
+        (
+            "allocations",
+            small.allocations as f64,
+            large.allocations as f64,
+        ),
         ("allocated bytes", small.bytes as f64, large.bytes as f64),
         ("written bytes", small.written as f64, large.written as f64),
-        ("processor time", small_time.as_secs_f64(), large_time.as_secs_f64()),
+        (
+            "processor time",
+            small_time.as_secs_f64(),
+            large_time.as_secs_f64(),
+        ),
     ] {
         let growth = large / small;
         println!("  {metric}: {small} -> {large} ({growth:.1}), input {input:.1}");
         let most = MOST * (input / GROWTH as f64).max(0.5);
         if growth > most {
-            return Err(format!("{metric} grow by a factor of {growth:.1}, the input by {input:.1}"));
+            return Err(format!(
+                "{metric} grow by a factor of {growth:.1}, the input by {input:.1}"
+            ));
         }
     }
     Ok(())
@@ -101,7 +122,9 @@ fn work_is_bounded_for_every_size_of_attack() {
     }
     // Generated values as types, live object, configuration and patch.
     for seed in 0..500_u32 {
-        let bytes: Vec<u8> = (0..80_u32).map(|i| (seed * 31 + i * i * 7 + seed * i * 3) as u8).collect();
+        let bytes: Vec<u8> = (0..80_u32)
+            .map(|i| (seed * 31 + i * i * 7 + seed * i * 3) as u8)
+            .collect();
         let documents: Vec<String> = bytes.chunks(20).map(texts::value).collect();
         check("generated", &documents.join("\n---\n"));
     }
@@ -119,7 +142,11 @@ fn fuzz_seeds_match_the_attacks_and_satisfy_the_bounds() {
         if std::env::var_os("UPDATE_SEEDS").is_some() {
             std::fs::write(&file, &text).unwrap();
         }
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), text, "{name}: UPDATE_SEEDS=1 writes the seeds");
+        assert_eq!(
+            std::fs::read_to_string(&file).unwrap(),
+            text,
+            "{name}: UPDATE_SEEDS=1 writes the seeds"
+        );
         assert_eq!(check_cost(measure(&text)), Ok(()), "{name}");
     }
 }

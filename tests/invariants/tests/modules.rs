@@ -3,7 +3,12 @@
 //!
 //! A module is a file. It depends on the files that define the names it uses, not on modules that re-export them.
 //! Re-exports are not dependencies, and test code is ignored.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed test panics")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,20 +24,27 @@ use syn::{Attribute, Item, UseTree, Visibility};
 const RECURSION: &[(&[&str], &str)] = &[
     (
         &[
-            "authoring/src/go/enums.rs",
-            "authoring/src/go/kubernetes.rs",
-            "authoring/src/go/lookup.rs",
-            "authoring/src/go/packages.rs",
-            "authoring/src/go/unions.rs",
+            "tools/authoring/src/go/enums.rs",
+            "tools/authoring/src/go/kubernetes.rs",
+            "tools/authoring/src/go/lookup.rs",
+            "tools/authoring/src/go/packages.rs",
+            "tools/authoring/src/go/unions.rs",
         ],
         "the unions of the types are parsed from the types, and stored with them",
     ),
     (
-        &["patch/src/strategic/lists.rs", "patch/src/strategic/merge.rs"],
+        &[
+            "patch/src/strategic/lists.rs",
+            "patch/src/strategic/merge.rs",
+        ],
         "merging a map merges its lists, and merging a list merges the maps in it",
     ),
     (
-        &["value/src/list.rs", "value/src/map.rs", "value/src/value.rs"],
+        &[
+            "value/src/list.rs",
+            "value/src/map.rs",
+            "value/src/value.rs",
+        ],
         "a value is a list or a map, and these contain values",
     ),
 ];
@@ -45,32 +57,47 @@ fn modules_depend_on_each_other_only_for_recursion() {
     for source in crates(&root) {
         let program = Program::read(&root, &source);
         for cycle in program.cycles() {
-            let names: Vec<&str> = cycle.iter().map(|file| program.files[*file].as_str()).collect();
+            let names: Vec<&str> = cycle
+                .iter()
+                .map(|file| program.files[*file].as_str())
+                .collect();
             if let Some(at) = expected.iter().position(|files| *files == names) {
                 expected.remove(at);
             } else {
                 found += &format!("\n{}\n", names.join(", "));
                 for (from, to, name) in program.edges.all_edges() {
                     if cycle.contains(&from) && cycle.contains(&to) {
-                        found += &format!("  {} uses {name} of {}\n", program.files[from], program.files[to]);
+                        found += &format!(
+                            "  {} uses {name} of {}\n",
+                            program.files[from], program.files[to]
+                        );
                     }
                 }
             }
         }
     }
     assert!(found.is_empty(), "modules depend on each other:\n{found}");
-    assert!(expected.is_empty(), "listed as recursion, but there is none: {expected:?}");
+    assert!(
+        expected.is_empty(),
+        "listed as recursion, but there is none: {expected:?}"
+    );
 }
 
 /// The root files of all crates in the workspace.
 fn crates(root: &Path) -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> =
-        fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path().join("src")).collect();
-    folders.extend([root.join("src"), root.join("tests/invariants/src")]);
+    let groups = ["", "server", "tools", "integrations", "tests", "xtask"];
+    let mut folders: Vec<PathBuf> = groups
+        .iter()
+        .flat_map(|group| fs::read_dir(root.join(group)).unwrap())
+        .map(|entry| entry.unwrap().path().join("src"))
+        .collect();
+    folders.push(root.join("src"));
     folders.sort();
-    let roots = folders.iter().flat_map(|folder| ["lib.rs", "main.rs"].map(|name| folder.join(name)));
+    let roots = folders
+        .iter()
+        .flat_map(|folder| ["lib.rs", "main.rs"].map(|name| folder.join(name)));
     let roots: Vec<PathBuf> = roots.filter(|file| file.is_file()).collect();
-    assert!(roots.len() > 15, "{roots:?}");
+    assert!(roots.len() > 25, "{roots:?}");
     roots
 }
 
@@ -108,7 +135,10 @@ impl Program {
                 if path.len() == 1 && path[0] == "crate" {
                     continue;
                 }
-                let Some(to) = program.resolve(at, path, 0).map(|to| program.modules[to].file) else {
+                let Some(to) = program
+                    .resolve(at, path, 0)
+                    .map(|to| program.modules[to].file)
+                else {
                     continue;
                 };
                 if to != module.file && !program.edges.contains_edge(module.file, to) {
@@ -122,8 +152,16 @@ impl Program {
     /// Parses the module in a file. `folder` contains its child modules.
     fn file(&mut self, root: &Path, source: &Path, folder: &Path, parent: Option<usize>) -> usize {
         let text = fs::read_to_string(source).unwrap();
-        let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
-        self.files.push(source.strip_prefix(root).unwrap().to_str().unwrap().to_owned());
+        let parsed =
+            syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
+        self.files.push(
+            source
+                .strip_prefix(root)
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .to_owned(),
+        );
         self.module(root, self.files.len() - 1, parsed.items, folder, parent)
     }
 
@@ -136,7 +174,11 @@ impl Program {
         parent: Option<usize>,
     ) -> usize {
         let at = self.modules.len();
-        self.modules.push(Module { file, parent, ..Module::default() });
+        self.modules.push(Module {
+            file,
+            parent,
+            ..Module::default()
+        });
         let mut names = Names::default();
         for item in items {
             match item {
@@ -150,7 +192,11 @@ impl Program {
                         Some((_, items)) => self.module(root, file, items, &below, Some(at)),
                         None => {
                             let flat = folder.join(format!("{name}.rs"));
-                            let source = if flat.is_file() { flat } else { below.join("mod.rs") };
+                            let source = if flat.is_file() {
+                                flat
+                            } else {
+                                below.join("mod.rs")
+                            };
                             self.file(root, &source, &below, Some(at))
                         }
                     };
@@ -192,7 +238,9 @@ impl Program {
     /// Returns the module that defines the item at a path relative to a module.
     fn member(&self, at: usize, path: &[String], depth: usize) -> Option<usize> {
         let module = &self.modules[at];
-        let Some((first, rest)) = path.split_first() else { return Some(at) };
+        let Some((first, rest)) = path.split_first() else {
+            return Some(at);
+        };
         if let Some(child) = module.children.get(first) {
             return self.member(*child, rest, depth);
         }
@@ -251,7 +299,10 @@ impl Names {
                 return;
             }
             UseTree::Group(group) => {
-                group.items.iter().for_each(|tree| self.imports(tree, path, exported));
+                group
+                    .items
+                    .iter()
+                    .for_each(|tree| self.imports(tree, path, exported));
                 return;
             }
             UseTree::Name(tree) => (tree.ident.to_string(), tree.ident.to_string()),
@@ -335,7 +386,12 @@ impl<'ast> Visit<'ast> for Names {
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        self.paths.push(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+        self.paths.push(
+            path.segments
+                .iter()
+                .map(|segment| segment.ident.to_string())
+                .collect(),
+        );
         visit::visit_path(self, path);
     }
 
@@ -353,6 +409,8 @@ impl<'ast> Visit<'ast> for Names {
 fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
-            && attribute.parse_args::<syn::Ident>().is_ok_and(|condition| condition == "test")
+            && attribute
+                .parse_args::<syn::Ident>()
+                .is_ok_and(|condition| condition == "test")
     })
 }

@@ -13,7 +13,11 @@ fn bytes(most: usize) -> impl Strategy<Value = Vec<u8>> {
 
 /// A configuration without files for failures, since a failure prints its shrunk input.
 fn cases(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
 const GO_MARKERS: [&str; 2] = [
@@ -38,11 +42,19 @@ const HTTP: [&str; 4] = [
 
 /// A fuzz seed in which some parts are copied over others.
 fn rearranged(seeds: &[&str], seed: usize, cuts: &[(usize, usize, usize)]) -> String {
-    let mut text: Vec<char> = seeds.get(seed).copied().unwrap_or_default().chars().collect();
+    let mut text: Vec<char> = seeds
+        .get(seed)
+        .copied()
+        .unwrap_or_default()
+        .chars()
+        .collect();
     for (from, to, length) in cuts {
         let at = |place: &usize| place % (text.len() + 1);
         let (from, to) = (at(from), at(to));
-        let part: Vec<char> = text.get(from..(from + length).min(text.len())).unwrap_or_default().to_vec();
+        let part: Vec<char> = text
+            .get(from..(from + length).min(text.len()))
+            .unwrap_or_default()
+            .to_vec();
         let until = (to + length / 2).min(text.len());
         text.splice(to..until, part);
     }
@@ -74,8 +86,12 @@ fn patch_text() -> impl Strategy<Value = String> {
         "1", "2", "1.5", "x", "''", "null", "replace", "delete", "merge", "[]", "{}",
     ]);
     let names = vec!["a", "r", "u", "l", "v", "s", "k", "$patch", "$retainKeys"];
-    let directives =
-        vec!["$setElementOrder/l", "$setElementOrder/s", "$deleteFromPrimitiveList/s", "$setElementOrder"];
+    let directives = vec![
+        "$setElementOrder/l",
+        "$setElementOrder/s",
+        "$deleteFromPrimitiveList/s",
+        "$setElementOrder",
+    ];
     leaf.prop_map(str::to_owned).prop_recursive(4, 24, 4, move |inner| {
         let name =
             prop_oneof![6 => prop::sample::select(names.clone()), 1 => prop::sample::select(directives.clone())];

@@ -4,12 +4,12 @@ use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::internal::{ListType, MapType, TypeId, Union};
 use fieldmanager_value::{List, Map, Value};
 
-use super::{Edits, Normalized, UnionState, Walk, contradiction, deduce, granular};
+use super::{FieldEdits, Normalized, UnionState, UnionWalk, contradiction, deduce, granular};
 use crate::error::{Error, Fault};
 use crate::index::Finder;
 use crate::items::{element_of, has_element};
 use crate::shape::{Shape, shape};
-use crate::typed_value::{Known, TypedValue};
+use crate::typed_value::{KnownProperties, TypedValue};
 use crate::validate::position;
 
 impl TypedValue {
@@ -30,11 +30,18 @@ impl TypedValue {
     pub fn normalize_config(&self, configuration: &TypedValue) -> Result<Normalized, Error> {
         self.check_type(configuration)?;
         let schema = self.ty.schema();
-        let mut walk = Walk::new(schema);
-        let value = match schema.has_unions(self.ty.id()) {
-            true => config(&mut walk, self.ty.id(), Some(&self.value), &configuration.value),
-            false => None,
+        let mut walk = UnionWalk::new(schema);
+        let value = if schema.has_unions(self.ty.id()) {
+            config(
+                &mut walk,
+                self.ty.id(),
+                Some(&self.value),
+                &configuration.value,
+            )
+        } else {
+            None
         };
+
         let changes = walk.finish()?;
         Ok(Normalized {
             value: TypedValue {
@@ -79,15 +86,27 @@ impl TypedValue {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[doc(hidden)]
-    pub fn normalize_applied(&self, config: &TypedValue, merged: &TypedValue) -> Result<Normalized, Error> {
+    pub fn normalize_applied(
+        &self,
+        config: &TypedValue,
+        merged: &TypedValue,
+    ) -> Result<Normalized, Error> {
         self.check_type(config)?;
         self.check_type(merged)?;
         let schema = self.ty.schema();
-        let mut walk = Walk::new(schema);
-        let value = match schema.has_unions(self.ty.id()) {
-            true => applied(&mut walk, self.ty.id(), Some(&self.value), &config.value, &merged.value),
-            false => None,
+        let mut walk = UnionWalk::new(schema);
+        let value = if schema.has_unions(self.ty.id()) {
+            applied(
+                &mut walk,
+                self.ty.id(),
+                Some(&self.value),
+                &config.value,
+                &merged.value,
+            )
+        } else {
+            None
         };
+
         // A configuration may leave a struct in a state that an update would not, for example with an empty
         // discriminator. Therefore only an unchanged object is still known to be normalized.
         let untouched = value.is_none() && merged.value.ptr_eq(&self.value);
@@ -96,7 +115,10 @@ impl TypedValue {
             value: TypedValue {
                 value: value.unwrap_or_else(|| merged.value.clone()),
                 ty: merged.ty.clone(),
-                known: Known { normalized: untouched && self.known.normalized, ..merged.known },
+                known: KnownProperties {
+                    normalized: untouched && self.known.normalized,
+                    ..merged.known
+                },
             },
             changes,
         })
@@ -104,38 +126,69 @@ impl TypedValue {
 }
 
 /// Normalizes a configuration. Returns `None` if nothing changes.
-fn config(walk: &mut Walk<'_>, ty: TypeId, live: Option<&Value>, value: &Value) -> Option<Value> {
+fn config(
+    walk: &mut UnionWalk<'_>,
+    ty: TypeId,
+    live: Option<&Value>,
+    value: &Value,
+) -> Option<Value> {
     let schema = walk.schema;
+    // A struct is normalized together with its fields; of a list only the items are.
     if let Some((map, entries)) = granular(schema, ty, value) {
         return config_fields(walk, map, live.and_then(Value::as_map), entries).map(Value::Map);
     }
-    let (Shape::List(list), Value::List(items)) = (shape(schema.atom(ty), Some(value)).1, value) else {
+    let (Shape::List(list), Value::List(items)) = (shape(schema.atom(ty), Some(value)).1, value)
+    else {
         return None;
     };
     if list.atomic || !schema.has_unions(list.element) {
         return None;
     }
-    let live = live.and_then(Value::as_list).and_then(|live| Finder::new(live, list));
+
+    // Whether a discriminator is preserved depends on the live item with the same key.
+    let live = live
+        .and_then(Value::as_list)
+        .and_then(|live| Finder::new(live, list));
     let mut edits = Vec::new();
-    for (at, item) in items.iter().enumerate().filter(|(_, item)| has_element(list, item)) {
-        let before = live.as_ref().and_then(|live| live.find(item)).map(|(_, before)| before);
+    for (at, item) in items
+        .iter()
+        .enumerate()
+        .filter(|(_, item)| has_element(list, item))
+    {
+        let before = live
+            .as_ref()
+            .and_then(|live| live.find(item))
+            .map(|(_, before)| before);
         let element = || element_or_position(list, item, at);
-        let changed = walk.child(Some(list.element), element, |walk, ty| config(walk, ty, before, item));
+        let changed = walk.child(Some(list.element), element, |walk, ty| {
+            config(walk, ty, before, item)
+        });
         edits.extend(changed.map(|value| (at, value)));
     }
+
     (!edits.is_empty()).then(|| Value::List(items.with_edits(edits, Vec::new())))
 }
 
-fn config_fields(walk: &mut Walk<'_>, map: &MapType, live: Option<&Map>, entries: &Map) -> Option<Map> {
-    let mut edits = Edits::new();
+fn config_fields(
+    walk: &mut UnionWalk<'_>,
+    map: &MapType,
+    live: Option<&Map>,
+    entries: &Map,
+) -> Option<Map> {
+    let mut edits = FieldEdits::new();
     for (name, value) in entries {
         let element = || PathElement::Field(name.clone());
         let before = live.and_then(|live| live.get(name));
-        let changed = walk.child(map.type_of(name), element, |walk, ty| config(walk, ty, before, value));
+        let changed = walk.child(map.type_of(name), element, |walk, ty| {
+            config(walk, ty, before, value)
+        });
         edits.extend(changed.map(|value| (name.clone(), Some(value))));
     }
+
     let inner = (!edits.is_empty()).then(|| entries.with_edits(edits));
-    let mut edits = Edits::new();
+
+    // The unions of the struct itself come after those of its fields.
+    let mut edits = FieldEdits::new();
     for union in &map.unions {
         let state = |fields| UnionState { union, fields };
         match config_union(union, state(live), state(Some(entries))) {
@@ -143,34 +196,53 @@ fn config_fields(walk: &mut Walk<'_>, map: &MapType, live: Option<&Map>, entries
             Err(fault) => walk.faults.push(fault),
         }
     }
-    walk.edit(inner.as_ref().unwrap_or(entries), edits).or(inner)
+
+    walk.edit(inner.as_ref().unwrap_or(entries), edits)
+        .or(inner)
 }
 
-fn config_union(union: &Union, live: UnionState<'_>, config: UnionState<'_>) -> Result<Edits, Fault> {
+fn config_union(
+    union: &Union,
+    live: UnionState<'_>,
+    config: UnionState<'_>,
+) -> Result<FieldEdits, Fault> {
     let mut set = config.set();
     let Some(member) = set.next() else {
-        return Ok(Edits::new());
+        return Ok(FieldEdits::new());
     };
+    // Of two members in one configuration, neither can be preferred.
     if set.next().is_some() {
         let members = config.set().map(|field| field.field.to_string()).collect();
         return Err(Fault::UnionSeveral { members });
     }
+
     let value = config.discriminator();
     if !config.has_value() {
         // A discriminator in the configuration, even an empty one, replaces the live value, so there is none to
         // preserve.
         let preserved = live.has_value() && !config.has_discriminator();
-        let foreign = preserved && !union.declares(live.discriminator()) && live.is_set(&member.field);
+        let foreign =
+            preserved && !union.declares(live.discriminator()) && live.is_set(&member.field);
         let deduces = union.is_deducing() && !foreign;
-        return Ok(if deduces { deduce(union, &member.value) } else { Edits::new() });
+        return Ok(if deduces {
+            deduce(union, &member.value)
+        } else {
+            FieldEdits::new()
+        });
     }
+
+    // A value that the union does not declare selects no member, so it contradicts none.
     let selects_other = union.declares(value) && member.value != value;
-    if selects_other { Err(contradiction(union, value, &member.field)) } else { Ok(Edits::new()) }
+    if selects_other {
+        Err(contradiction(union, value, &member.field))
+    } else {
+        Ok(FieldEdits::new())
+    }
 }
 
 /// Normalizes the merged object by walking the structs of the configuration. Returns `None` if nothing is cleared.
 fn applied(
-    walk: &mut Walk<'_>,
+    walk: &mut UnionWalk<'_>,
     ty: TypeId,
     live: Option<&Value>,
     config: &Value,
@@ -181,6 +253,7 @@ fn applied(
         let live = live.and_then(Value::as_map);
         return applied_fields(walk, map, live, entries, merged.as_map()?).map(Value::Map);
     }
+
     match (shape(schema.atom(ty), Some(config)).1, config, merged) {
         (Shape::List(list), Value::List(items), Value::List(merged)) if !list.atomic => {
             applied_items(walk, list, live.and_then(Value::as_list), items, merged).map(Value::List)
@@ -190,34 +263,42 @@ fn applied(
 }
 
 fn applied_fields(
-    walk: &mut Walk<'_>,
+    walk: &mut UnionWalk<'_>,
     map: &MapType,
     live: Option<&Map>,
     config: &Map,
     merged: &Map,
 ) -> Option<Map> {
-    let mut edits = Edits::new();
+    let mut edits = FieldEdits::new();
     for (name, value) in config {
         let Some(merged) = merged.get(name) else {
             continue;
         };
         let element = || PathElement::Field(name.clone());
         let live = live.and_then(|live| live.get(name));
-        let changed =
-            walk.child(map.type_of(name), element, |walk, ty| applied(walk, ty, live, value, merged));
+        let changed = walk.child(map.type_of(name), element, |walk, ty| {
+            applied(walk, ty, live, value, merged)
+        });
         edits.extend(changed.map(|value| (name.clone(), Some(value))));
     }
+
     let inner = (!edits.is_empty()).then(|| merged.with_edits(edits));
-    let mut edits = Edits::new();
+    let mut edits = FieldEdits::new();
     for union in &map.unions {
         let state = |fields| UnionState { union, fields };
-        edits.extend(cleared(union, state(live), state(Some(config)), state(Some(merged))));
+        edits.extend(cleared(
+            union,
+            state(live),
+            state(Some(config)),
+            state(Some(merged)),
+        ));
     }
+
     walk.edit(inner.as_ref().unwrap_or(merged), edits).or(inner)
 }
 
 fn applied_items(
-    walk: &mut Walk<'_>,
+    walk: &mut UnionWalk<'_>,
     list: &ListType,
     live: Option<&List>,
     config: &List,
@@ -229,17 +310,26 @@ fn applied_items(
     let live = live.and_then(|live| Finder::new(live, list));
     let found = Finder::new(merged, list)?;
     let mut edits = Vec::new();
+
+    // Only an item of the configuration makes a member obsolete, so the others are not visited.
     for item in config.iter().filter(|item| has_element(list, item)) {
         let Some((at, target)) = found.find(item) else {
             continue;
         };
-        let before = live.as_ref().and_then(|live| live.find(item)).map(|(_, before)| before);
+        let before = live
+            .as_ref()
+            .and_then(|live| live.find(item))
+            .map(|(_, before)| before);
         let element = || element_or_position(list, item, at);
-        let changed =
-            walk.child(Some(list.element), element, |walk, ty| applied(walk, ty, before, item, target));
+        let changed = walk.child(Some(list.element), element, |walk, ty| {
+            applied(walk, ty, before, item, target)
+        });
         edits.extend(changed.map(|value| (at, value)));
     }
+
+    // The configuration may have another order than the merged list, whose edits are by position.
     edits.sort_by_key(|(at, _)| *at);
+
     (!edits.is_empty()).then(|| merged.with_edits(edits, Vec::new()))
 }
 
@@ -249,18 +339,27 @@ fn element_or_position(list: &ListType, item: &Value, at: usize) -> PathElement 
 }
 
 /// The members of a merged struct that a configuration clears.
-fn cleared(union: &Union, live: UnionState<'_>, config: UnionState<'_>, merged: UnionState<'_>) -> Edits {
+fn cleared(
+    union: &Union,
+    live: UnionState<'_>,
+    config: UnionState<'_>,
+    merged: UnionState<'_>,
+) -> FieldEdits {
     let value = config.discriminator();
     let changes = config.has_value() && value != live.discriminator();
     // In a closed union, validation rejects undeclared values.
     let clears = changes && (union.declares(value) || !union.closed);
+    // In a deducing union the member decides, and the discriminator follows.
     let takes_over = union.is_deducing() && config.set().next().is_some();
     if !clears && !takes_over {
-        return Edits::new();
+        return FieldEdits::new();
     }
+
     let kept = |member: &fieldmanager_schema::internal::UnionField| {
         config.is_set(&member.field) || (!takes_over && member.value == value)
     };
     let obsolete = merged.set().filter(|member| !kept(member));
-    obsolete.map(|member| (member.field.clone(), None)).collect()
+    obsolete
+        .map(|member| (member.field.clone(), None))
+        .collect()
 }

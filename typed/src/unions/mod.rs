@@ -17,7 +17,7 @@ use fieldmanager_schema::internal::{MapType, TypeId, Union};
 use fieldmanager_schema::{Schema, Type};
 use fieldmanager_value::{Map, Str, Value};
 
-use crate::error::{Error, Fault, Faults};
+use crate::error::{Error, Fault, FaultCollector};
 use crate::shape::{Shape, shape};
 use crate::typed_value::TypedValue;
 
@@ -60,10 +60,10 @@ pub struct Normalized {
 }
 
 /// Edits of a struct by field: a new value, or `None` to remove the field.
-type Edits = Vec<(Str, Option<Value>)>;
+type FieldEdits = Vec<(Str, Option<Value>)>;
 
 /// The common state of the walks: the schema, the changes and the faults.
-struct Walk<'s> {
+struct UnionWalk<'s> {
     schema: &'s Schema,
     /// Whether parts shared with the old object are skipped.
     skip_shared: bool,
@@ -71,12 +71,18 @@ struct Walk<'s> {
     unique: bool,
     /// Changes with their reversed paths. Paths are assembled on the way up, so unchanged values incur no cost.
     changes: Vec<(Vec<PathElement>, UnionAction)>,
-    faults: Faults,
+    faults: FaultCollector,
 }
 
-impl<'s> Walk<'s> {
+impl<'s> UnionWalk<'s> {
     fn new(schema: &'s Schema) -> Self {
-        Walk { schema, skip_shared: false, unique: false, changes: Vec::new(), faults: Faults::default() }
+        UnionWalk {
+            schema,
+            skip_shared: false,
+            unique: false,
+            changes: Vec::new(),
+            faults: FaultCollector::default(),
+        }
     }
 
     /// Descends only into types that can contain unions.
@@ -87,6 +93,7 @@ impl<'s> Walk<'s> {
         visit: impl FnOnce(&mut Self, TypeId) -> Option<T>,
     ) -> Option<T> {
         let ty = ty.filter(|ty| self.schema.has_unions(*ty))?;
+        // The paths of faults and changes are completed on the way up.
         let (faults, changes) = (self.faults.mark(), self.changes.len());
         let out = visit(self, ty);
         self.faults.prefix(faults, &element);
@@ -96,6 +103,7 @@ impl<'s> Walk<'s> {
                 reversed.push(element.clone());
             }
         }
+
         out
     }
 
@@ -110,11 +118,12 @@ impl<'s> Walk<'s> {
     }
 
     /// Records edits as changes and applies them.
-    fn edit(&mut self, map: &Map, mut edits: Edits) -> Option<Map> {
+    fn edit(&mut self, map: &Map, mut edits: FieldEdits) -> Option<Map> {
         if edits.is_empty() {
             return None;
         }
         edits.sort_by(|a, b| a.0.cmp(&b.0));
+
         // The only field that two unions of a struct can have in common is a discriminator, by mistake.
         edits.dedup_by(|a, b| a.0 == b.0);
         for (name, value) in &edits {
@@ -122,8 +131,10 @@ impl<'s> Walk<'s> {
                 Some(Value::String(value)) => UnionAction::Deduced(value.into()),
                 _ => UnionAction::Cleared,
             };
-            self.changes.push((vec![PathElement::Field(name.clone())], action));
+            self.changes
+                .push((vec![PathElement::Field(name.clone())], action));
         }
+
         Some(map.with_edits(edits))
     }
 }
@@ -138,12 +149,17 @@ struct UnionState<'u> {
 impl<'u> UnionState<'u> {
     /// Whether a member is set, that is, present and not null.
     fn is_set(self, member: &str) -> bool {
-        self.fields.and_then(|fields| fields.get(member)).is_some_and(|value| !value.is_null())
+        self.fields
+            .and_then(|fields| fields.get(member))
+            .is_some_and(|value| !value.is_null())
     }
 
     /// The members that are set.
     fn set(self) -> impl Iterator<Item = &'u fieldmanager_schema::internal::UnionField> {
-        self.union.fields.iter().filter(move |field| self.is_set(&field.field))
+        self.union
+            .fields
+            .iter()
+            .filter(move |field| self.is_set(&field.field))
     }
 
     /// The value of the discriminator field, if present.
@@ -159,23 +175,32 @@ impl<'u> UnionState<'u> {
     /// Whether the discriminator has a value: a non-empty string, or an empty one that a respecting union declares.
     fn has_value(self) -> bool {
         let value = self.discriminator_value().and_then(Value::as_str);
-        value.is_some_and(|value| !value.is_empty() || (!self.union.is_deducing() && self.union.declares("")))
+        value.is_some_and(|value| {
+            !value.is_empty() || (!self.union.is_deducing() && self.union.declares(""))
+        })
     }
 
     /// The discriminator as a string; empty if it is absent, null or not a string.
     fn discriminator(self) -> &'u str {
-        self.discriminator_value().and_then(Value::as_str).unwrap_or_default()
+        self.discriminator_value()
+            .and_then(Value::as_str)
+            .unwrap_or_default()
     }
 }
 
 /// Returns the edit that sets the discriminator of a union, if it has one.
-fn deduce(union: &Union, value: &Str) -> Edits {
+fn deduce(union: &Union, value: &Str) -> FieldEdits {
     let name = union.discriminator.iter();
-    name.map(|name| (name.clone(), Some(Value::from(value)))).collect()
+    name.map(|name| (name.clone(), Some(Value::from(value))))
+        .collect()
 }
 
 /// The struct type and the entries of a value that is a granular struct.
-fn granular<'a>(schema: &'a Schema, ty: TypeId, value: &'a Value) -> Option<(&'a MapType, &'a Map)> {
+fn granular<'a>(
+    schema: &'a Schema,
+    ty: TypeId,
+    value: &'a Value,
+) -> Option<(&'a MapType, &'a Map)> {
     match (shape(schema.atom(ty), Some(value)).1, value) {
         (Shape::Map(map), Value::Map(entries)) if !map.atomic => Some((map, entries)),
         _ => None,
@@ -210,11 +235,15 @@ pub fn discriminator_of(ty: &Type, member: &[PathElement]) -> Option<Path> {
             _ => atom.list.as_ref()?.element,
         };
     }
+
     let name = last.as_field()?;
     let unions = &schema.atom(at).map.as_ref()?.unions;
-    let union = unions.iter().find(|union| union.fields.iter().any(|field| field.field == *name))?;
+    let union = unions
+        .iter()
+        .find(|union| union.fields.iter().any(|field| field.field == *name))?;
     let mut path = Path::from(parents);
     path.push(PathElement::Field(union.discriminator.clone()?));
+
     Some(path)
 }
 

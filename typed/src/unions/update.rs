@@ -4,12 +4,12 @@ use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::internal::{ListType, MapType, TypeId, Union};
 use fieldmanager_value::{List, Map, Value};
 
-use super::{Edits, Normalized, UnionState, Walk, contradiction, deduce, granular};
+use super::{FieldEdits, Normalized, UnionState, UnionWalk, contradiction, deduce, granular};
 use crate::error::{Error, Fault};
-use crate::index::{Index, Slot};
+use crate::index::{Index, IndexSlot};
 use crate::items::element_of;
 use crate::shape::{Shape, shape};
-use crate::typed_value::{Known, TypedValue};
+use crate::typed_value::{KnownProperties, TypedValue};
 
 impl TypedValue {
     /// Normalizes the unions of a new object that replaces this one.
@@ -52,9 +52,13 @@ impl TypedValue {
         self.check_type(new)?;
         let schema = self.ty.schema();
         if !schema.has_unions(self.ty.id()) {
-            return Ok(Normalized { value: new.clone(), changes: Vec::new() });
+            return Ok(Normalized {
+                value: new.clone(),
+                changes: Vec::new(),
+            });
         }
-        let mut walk = Walk::new(schema);
+
+        let mut walk = UnionWalk::new(schema);
         // The parts that a normalized object shares with the new one are normalized.
         walk.skip_shared = self.known.normalized;
         walk.unique = self.known.unique && new.known.unique;
@@ -64,7 +68,10 @@ impl TypedValue {
             value: TypedValue {
                 value: value.unwrap_or_else(|| new.value.clone()),
                 ty: new.ty.clone(),
-                known: Known { normalized: true, ..new.known },
+                known: KnownProperties {
+                    normalized: true,
+                    ..new.known
+                },
             },
             changes,
         })
@@ -72,7 +79,7 @@ impl TypedValue {
 }
 
 /// Returns the normalized value, or `None` if nothing changes.
-fn value(walk: &mut Walk<'_>, ty: TypeId, old: Option<&Value>, new: &Value) -> Option<Value> {
+fn value(walk: &mut UnionWalk<'_>, ty: TypeId, old: Option<&Value>, new: &Value) -> Option<Value> {
     if walk.skip_shared && old.is_some_and(|old| old.ptr_eq(new)) {
         return None;
     }
@@ -80,6 +87,7 @@ fn value(walk: &mut Walk<'_>, ty: TypeId, old: Option<&Value>, new: &Value) -> O
     if let Some((map, entries)) = granular(schema, ty, new) {
         return fields(walk, map, old.and_then(Value::as_map), entries).map(Value::Map);
     }
+
     match (shape(schema.atom(ty), Some(new)).1, new) {
         (Shape::List(list), Value::List(new)) if !list.atomic => {
             items(walk, list, old.and_then(Value::as_list), new).map(Value::List)
@@ -88,16 +96,19 @@ fn value(walk: &mut Walk<'_>, ty: TypeId, old: Option<&Value>, new: &Value) -> O
     }
 }
 
-fn fields(walk: &mut Walk<'_>, map: &MapType, old: Option<&Map>, new: &Map) -> Option<Map> {
-    let mut edits = Edits::new();
+fn fields(walk: &mut UnionWalk<'_>, map: &MapType, old: Option<&Map>, new: &Map) -> Option<Map> {
+    let mut edits = FieldEdits::new();
     for (name, item) in new {
         let before = old.and_then(|old| old.get(name));
         let element = || PathElement::Field(name.clone());
-        let changed = walk.child(map.type_of(name), element, |walk, ty| value(walk, ty, before, item));
+        let changed = walk.child(map.type_of(name), element, |walk, ty| {
+            value(walk, ty, before, item)
+        });
         edits.extend(changed.map(|value| (name.clone(), Some(value))));
     }
+
     let inner = (!edits.is_empty()).then(|| new.with_edits(edits));
-    let mut edits = Edits::new();
+    let mut edits = FieldEdits::new();
     for union in &map.unions {
         let [old, new] = [old, Some(new)].map(|fields| UnionState { union, fields });
         match normalize(union, old, new) {
@@ -105,13 +116,20 @@ fn fields(walk: &mut Walk<'_>, map: &MapType, old: Option<&Map>, new: &Map) -> O
             Err(fault) => walk.faults.push(fault),
         }
     }
+
     walk.edit(inner.as_ref().unwrap_or(new), edits).or(inner)
 }
 
-fn items(walk: &mut Walk<'_>, list: &ListType, old: Option<&List>, new: &List) -> Option<List> {
+fn items(
+    walk: &mut UnionWalk<'_>,
+    list: &ListType,
+    old: Option<&List>,
+    new: &List,
+) -> Option<List> {
     if !walk.schema.has_unions(list.element) {
         return None;
     }
+    // If no item was added, removed or moved, only the changed ones are visited.
     if walk.skip_shared
         && walk.unique
         && let Some(pairs) = old.and_then(|old| changed_in_place(list, old, new))
@@ -127,6 +145,7 @@ fn items(walk: &mut Walk<'_>, list: &ListType, old: Option<&List>, new: &List) -
         }
         return (!edits.is_empty()).then(|| new.with_edits(edits, Vec::new()));
     }
+
     let index = old.and_then(|old| Index::of(old, list).ok());
     let own = Index::of(new, list).ok()?;
     let mut edits = Vec::new();
@@ -134,17 +153,25 @@ fn items(walk: &mut Walk<'_>, list: &ListType, old: Option<&List>, new: &List) -
         let Ok(element) = element_of(list, item) else {
             continue;
         };
-        let slots = (own.get(&element), index.as_ref().and_then(|index| index.get(&element)));
+        let slots = (
+            own.get(&element),
+            index.as_ref().and_then(|index| index.get(&element)),
+        );
         let before = match slots {
             // Duplicate items cannot be matched.
-            (Some(Slot::Many), _) | (_, Some(Slot::Many)) => continue,
-            (_, Some(Slot::One(at))) => old.and_then(|old| old.get(at)),
+            (Some(IndexSlot::Many), _) | (_, Some(IndexSlot::Many)) => continue,
+            (_, Some(IndexSlot::One(at))) => old.and_then(|old| old.get(at)),
             (_, None) => None,
         };
-        let changed =
-            walk.child(Some(list.element), || element.clone(), |walk, ty| value(walk, ty, before, item));
+
+        let changed = walk.child(
+            Some(list.element),
+            || element.clone(),
+            |walk, ty| value(walk, ty, before, item),
+        );
         edits.extend(changed.map(|value| (at, value)));
     }
+
     (!edits.is_empty()).then(|| new.with_edits(edits, Vec::new()))
 }
 
@@ -168,42 +195,63 @@ fn changed_in_place<'v>(list: &ListType, old: &'v List, new: &'v List) -> Option
             _ => pairs = None,
         }
     });
+
     pairs
 }
 
 /// Normalizes one union of a struct.
-fn normalize(union: &Union, old: UnionState<'_>, new: UnionState<'_>) -> Result<Edits, Fault> {
+fn normalize(union: &Union, old: UnionState<'_>, new: UnionState<'_>) -> Result<FieldEdits, Fault> {
     let (before, value) = (old.discriminator(), new.discriminator());
     let is_added = |member: &str| new.is_set(member) && !old.is_set(member);
-    let clear = |keep: &dyn Fn(&str) -> bool| -> Edits {
+    let clear = |keep: &dyn Fn(&str) -> bool| -> FieldEdits {
         let members = new.set().filter(|field| !keep(&field.field));
         members.map(|field| (field.field.clone(), None)).collect()
     };
 
+    // A client that changes the discriminator decides by it: the members that it does not select are cleared.
     if before != value && !value.is_empty() {
         if union.declares(value) {
             let selected = union.selected_by(value).map(|field| &field.field);
             let is_selected = |member: &str| selected.is_some_and(|selected| *selected == member);
-            let other = new.set().find(|field| is_added(&field.field) && !is_selected(&field.field));
+            let other = new
+                .set()
+                .find(|field| is_added(&field.field) && !is_selected(&field.field));
             return match other {
                 Some(other) => Err(contradiction(union, value, &other.field)),
                 None => Ok(clear(&is_selected)),
             };
         }
+
         // The API may define this value, or the schema may be wrong.
-        return Ok(if union.closed { Edits::new() } else { clear(&is_added) });
+        return Ok(if union.closed {
+            FieldEdits::new()
+        } else {
+            clear(&is_added)
+        });
     }
+
+    // A respecting union follows a changed discriminator only; an empty value counts if the union declares it.
     if !union.is_deducing() {
         let emptied = before != value && union.declares("");
-        return Ok(if emptied { clear(&|_| false) } else { Edits::new() });
+        return Ok(if emptied {
+            clear(&|_| false)
+        } else {
+            FieldEdits::new()
+        });
     }
+
+    // With an unchanged or empty discriminator, the members of a deducing union decide.
     let mut set = new.set();
     match (set.next(), set.next()) {
         (Some(only), None) => {
             // An undeclared value is preserved unless the member is new.
             let overwritten = value.is_empty() || union.declares(value) || is_added(&only.field);
             let deduced = overwritten && only.value != value;
-            Ok(if deduced { deduce(union, &only.value) } else { Edits::new() })
+            Ok(if deduced {
+                deduce(union, &only.value)
+            } else {
+                FieldEdits::new()
+            })
         }
         (Some(_), Some(_)) => {
             let mut added = new.set().filter(|field| is_added(&field.field));
@@ -215,9 +263,9 @@ fn normalize(union: &Union, old: UnionState<'_>, new: UnionState<'_>) -> Result<
                     }
                     Ok(edits)
                 }
-                _ => Ok(Edits::new()),
+                _ => Ok(FieldEdits::new()),
             }
         }
-        (None, _) => Ok(Edits::new()),
+        (None, _) => Ok(FieldEdits::new()),
     }
 }

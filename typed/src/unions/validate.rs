@@ -8,7 +8,7 @@ use fieldmanager_schema::internal::{ListType, MapType, TypeId, Union, UnionField
 use fieldmanager_value::{List, Map, Value};
 
 use super::UnionState;
-use crate::index::{Index, Slot};
+use crate::index::{Index, IndexSlot};
 use crate::items::element_of;
 use crate::shape::{Shape, shape};
 use crate::typed_value::TypedValue;
@@ -78,10 +78,16 @@ impl TypedValue {
     /// ```
     pub fn validate_unions(&self, new: &TypedValue, ratcheting: Ratcheting) -> Vec<UnionFault> {
         let schema = new.ty.schema();
-        let mut validate = Validate { schema, path: Path::new(), ratcheting, found: Vec::new() };
+        let mut validate = Validate {
+            schema,
+            path: Path::new(),
+            ratcheting,
+            found: Vec::new(),
+        };
         if schema.has_unions_anywhere(new.ty.id()) {
             validate.value(new.ty.id(), Some(&self.value), &new.value);
         }
+
         validate.found
     }
 }
@@ -96,13 +102,23 @@ struct Validate<'s> {
 impl Validate<'_> {
     fn value(&mut self, ty: TypeId, old: Option<&Value>, new: &Value) {
         match (shape(self.schema.atom(ty), Some(new)).1, new) {
-            (Shape::Map(map), Value::Map(entries)) => self.fields(map, old.and_then(Value::as_map), entries),
-            (Shape::List(list), Value::List(items)) => self.items(list, old.and_then(Value::as_list), items),
+            (Shape::Map(map), Value::Map(entries)) => {
+                self.fields(map, old.and_then(Value::as_map), entries)
+            }
+            (Shape::List(list), Value::List(items)) => {
+                self.items(list, old.and_then(Value::as_list), items)
+            }
             _ => {}
         }
     }
 
-    fn child(&mut self, ty: Option<TypeId>, element: PathElement, old: Option<&Value>, new: &Value) {
+    fn child(
+        &mut self,
+        ty: Option<TypeId>,
+        element: PathElement,
+        old: Option<&Value>,
+        new: &Value,
+    ) {
         if let Some(ty) = ty.filter(|ty| self.schema.has_unions_anywhere(*ty)) {
             self.path.push(element);
             self.value(ty, old, new);
@@ -112,26 +128,40 @@ impl Validate<'_> {
 
     fn fields(&mut self, map: &MapType, old: Option<&Map>, new: &Map) {
         for union in &map.unions {
-            let now = UnionState { union, fields: Some(new) };
+            let now = UnionState {
+                union,
+                fields: Some(new),
+            };
             let before = UnionState { union, fields: old };
             let same = || {
                 old.is_some()
                     && now.discriminator() == before.discriminator()
-                    && union.fields.iter().all(|f| now.is_set(&f.field) == before.is_set(&f.field))
+                    && union
+                        .fields
+                        .iter()
+                        .all(|f| now.is_set(&f.field) == before.is_set(&f.field))
             };
+
             if self.ratcheting == Ratcheting::On && same() {
                 continue;
             }
             self.union(union, now);
         }
+
         if map.atomic && self.is_exempt(old == Some(new)) {
             return;
         }
+
         // Any change to an atomic map makes all of its content new.
         let old = old.filter(|_| !map.atomic);
         for (name, value) in new {
             let before = old.and_then(|old| old.get(name));
-            self.child(map.type_of(name), PathElement::Field(name.clone()), before, value);
+            self.child(
+                map.type_of(name),
+                PathElement::Field(name.clone()),
+                before,
+                value,
+            );
         }
     }
 
@@ -150,15 +180,18 @@ impl Validate<'_> {
             }
             return;
         }
+
         let index = old.and_then(|old| Some((old, Index::of(old, list).ok()?)));
         for item in new {
             let Ok(element) = element_of(list, item) else {
                 continue;
             };
-            let before = index.as_ref().and_then(|(old, index)| match index.get(&element) {
-                Some(Slot::One(at)) => old.get(at),
-                _ => None,
-            });
+            let before = index
+                .as_ref()
+                .and_then(|(old, index)| match index.get(&element) {
+                    Some(IndexSlot::One(at)) => old.get(at),
+                    _ => None,
+                });
             self.child(Some(list.element), element, before, item);
         }
     }
@@ -180,21 +213,34 @@ impl Validate<'_> {
             let change = discriminator.map(|d| format!(": change `{d}` to say which"));
             self.report(
                 None,
-                format!("must specify {exactly} one of: {}{}", names(union), change.unwrap_or_default()),
+                format!(
+                    "must specify {exactly} one of: {}{}",
+                    names(union),
+                    change.unwrap_or_default()
+                ),
             );
         }
+
         if set.is_empty() && union.required && !self.selects_nothing(union, value) {
             self.report(None, format!("must specify one of: {}", names(union)));
         }
         let Some(discriminator) = discriminator else {
             return;
         };
+
         if value.is_empty() && !union.is_deducing() && !union.declares("") {
-            self.report(Some(discriminator), format!("must be set to one of: {}", values(union)));
+            self.report(
+                Some(discriminator),
+                format!("must be set to one of: {}", values(union)),
+            );
         } else if union.closed && !union.declares(value) {
-            let message = format!("Unsupported value: {value:?}: supported values: {}", values(union));
+            let message = format!(
+                "Unsupported value: {value:?}: supported values: {}",
+                values(union)
+            );
             self.report(Some(discriminator), message);
         }
+
         // An undeclared value may select a member in its own way.
         if !union.declares(value) && !union.closed {
             return;
@@ -202,10 +248,16 @@ impl Validate<'_> {
         for member in &union.fields {
             let selected = member.value == value;
             if now.is_set(&member.field) && !selected {
-                let message = format!("may only be specified when `{discriminator}` is {:?}", member.value);
+                let message = format!(
+                    "may only be specified when `{discriminator}` is {:?}",
+                    member.value
+                );
                 self.report(Some(&member.field), message);
             } else if selected && !member.optional && !now.is_set(&member.field) {
-                let message = format!("must be specified when `{discriminator}` is {:?}", member.value);
+                let message = format!(
+                    "must be specified when `{discriminator}` is {:?}",
+                    member.value
+                );
                 self.report(Some(&member.field), message);
             }
         }
@@ -219,7 +271,11 @@ impl Validate<'_> {
 
 /// The members, formatted like in Kubernetes.
 fn names(union: &Union) -> String {
-    let names: Vec<String> = union.fields.iter().map(|field| format!("`{}`", field.field)).collect();
+    let names: Vec<String> = union
+        .fields
+        .iter()
+        .map(|field| format!("`{}`", field.field))
+        .collect();
     names.join(", ")
 }
 

@@ -1,6 +1,10 @@
 //! Shared test fixtures: a schema, and helpers to write values, paths and sets.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot read its own table must fail")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot read its own table must fail"
+)]
 
 use fieldmanager_fieldpath::{Path, Set};
 use fieldmanager_schema::{Schema, Type};
@@ -24,15 +28,22 @@ pub(crate) fn value(yaml: &str) -> Value {
 
 /// A live object, which may contain duplicates.
 pub(crate) fn live(yaml: &str) -> TypedValue {
-    TypedValue::new(value(yaml), root(), Duplicates::Allow).unwrap_or_else(|error| panic!("{error}: {yaml}"))
+    TypedValue::new(value(yaml), root(), Duplicates::Allow)
+        .unwrap_or_else(|error| panic!("{error}: {yaml}"))
 }
 
 /// The paths of a set on one line, in the order of the set.
 pub(crate) fn paths(set: &Set) -> String {
-    set.paths().map(|path| path.to_string()).collect::<Vec<_>>().join(" ")
+    set.paths()
+        .map(|path| path.to_string())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Parses a set from paths separated by spaces.
 pub(crate) fn set(paths: &str) -> Set {
-    paths.split_whitespace().map(|path| path.parse::<Path>().unwrap()).collect()
+    paths
+        .split_whitespace()
+        .map(|path| path.parse::<Path>().unwrap())
+        .collect()
 }

@@ -1,5 +1,11 @@
 //! Normalization of updates: every row of the table, for all forms of unions.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
 
 mod places;
 mod rows;
@@ -105,14 +111,44 @@ fn check_one(ty: &Type, old: &str, new: &str, expected: &str) {
         return;
     }
     let got = result.expect(&place);
-    let expected = if expected == "same" { new.value().clone() } else { typed(ty, expected).into_value() };
+    let expected = if expected == "same" {
+        new.value().clone()
+    } else {
+        typed(ty, expected).into_value()
+    };
     assert_eq!(got.value.value().to_json(), expected.to_json(), "{place}");
-    assert_eq!(got.changes.is_empty(), got.value.value() == new.value(), "{place}: {:?}", got.changes);
+    assert_eq!(
+        got.changes.is_empty(),
+        got.value.value() == new.value(),
+        "{place}: {:?}",
+        got.changes
+    );
     let again = old.normalize_update(&got.value).expect(&place);
-    assert_eq!(again.value.value().to_json(), expected.to_json(), "{place}: normalized twice");
-    assert!(again.changes.is_empty(), "{place}: normalized twice: {:?}", again.changes);
+    assert_eq!(
+        again.value.value().to_json(),
+        expected.to_json(),
+        "{place}: normalized twice"
+    );
+    assert!(
+        again.changes.is_empty(),
+        "{place}: normalized twice: {:?}",
+        again.changes
+    );
 }
 
-const WITH_DISCRIMINATOR: &[&str] = &["deducing", "respecting", "emptiable", "closed", "closedEmptiable"];
+const WITH_DISCRIMINATOR: &[&str] = &[
+    "deducing",
+    "respecting",
+    "emptiable",
+    "closed",
+    "closedEmptiable",
+];
 const RESPECTING: &[&str] = &["respecting", "emptiable", "closed", "closedEmptiable"];
-const ALL: &[&str] = &["deducing", "respecting", "emptiable", "closed", "closedEmptiable", "plain"];
+const ALL: &[&str] = &[
+    "deducing",
+    "respecting",
+    "emptiable",
+    "closed",
+    "closedEmptiable",
+    "plain",
+];

@@ -8,20 +8,39 @@ fn null_is_not_set() {
         &["deducing"],
         &[
             ("null", "{a: null, b: {}}", "{type: B, a: null, b: {}}"),
-            ("{type: A, a: 1}", "{type: A, a: null, c: [x]}", "{type: C, a: null, c: [x]}"),
-            ("{type: A, a: null}", "{type: A, a: null, c: [x]}", "{type: C, a: null, c: [x]}"),
+            (
+                "{type: A, a: 1}",
+                "{type: A, a: null, c: [x]}",
+                "{type: C, a: null, c: [x]}",
+            ),
+            (
+                "{type: A, a: null}",
+                "{type: A, a: null, c: [x]}",
+                "{type: C, a: null, c: [x]}",
+            ),
             // A change from null to a value adds the member.
-            ("{type: C, a: null, c: [x]}", "{type: C, a: 1, c: [x]}", "{type: A, a: 1}"),
+            (
+                "{type: C, a: null, c: [x]}",
+                "{type: C, a: 1, c: [x]}",
+                "{type: A, a: 1}",
+            ),
         ],
     );
     check(
         WITH_DISCRIMINATOR,
         &[
-            ("{type: A, a: 1}", "{type: B, a: 1, c: null}", "{type: B, c: null}"),
+            (
+                "{type: A, a: 1}",
+                "{type: B, a: 1, c: null}",
+                "{type: B, c: null}",
+            ),
             ("{type: A, a: 1}", "{type: B, a: null, b: {}}", "same"),
         ],
     );
-    check(&["plain"], &[("{a: null, b: {}}", "{a: 1, b: {}}", "{a: 1}")]);
+    check(
+        &["plain"],
+        &[("{a: null, b: {}}", "{a: 1, b: {}}", "{a: 1}")],
+    );
 }
 
 /// A member is set if it is present and not null, even if it is empty.
@@ -33,7 +52,11 @@ fn empty_values_are_set() {
             ("null", "{a: 0}", "{type: A, a: 0}"),
             ("null", "{b: {}}", "{type: B, b: {}}"),
             ("null", "{c: []}", "{type: C, c: []}"),
-            ("{type: A, a: 1}", "{type: A, a: 1, c: []}", "{type: C, c: []}"),
+            (
+                "{type: A, a: 1}",
+                "{type: A, a: 1, c: []}",
+                "{type: C, c: []}",
+            ),
         ],
     );
 }
@@ -48,7 +71,11 @@ fn unions_of_a_struct_are_independent() {
                 "{type: A, a: 1, b: 2, kind: V, x: 1, p: 1, q: 2}",
                 "{type: B, b: 2, kind: V, q: 2}",
             ),
-            ("{type: A, a: 1, kind: X, x: 1}", "{type: A, a: 1, kind: X, x: 1, v: 1, q: 1}", "same"),
+            (
+                "{type: A, a: 1, kind: X, x: 1}",
+                "{type: A, a: 1, kind: X, x: 1, v: 1, q: 1}",
+                "same",
+            ),
             ("null", "{b: 1, x: 1, q: 1}", "{type: B, b: 1, x: 1, q: 1}"),
         ],
     );
@@ -59,7 +86,11 @@ fn nested_structs_are_normalized() {
     check(
         &["root"],
         &[
-            ("null", "{spec: {inner: {a: 1}}}", "{spec: {inner: {type: A, a: 1}}}"),
+            (
+                "null",
+                "{spec: {inner: {a: 1}}}",
+                "{spec: {inner: {type: A, a: 1}}}",
+            ),
             (
                 "{spec: {inner: {type: A, a: 1}}}",
                 "{spec: {inner: {type: A, a: 1, b: 2}}}",
@@ -72,7 +103,11 @@ fn nested_structs_are_normalized() {
                 "{byName: {k: {type: A, a: 1, b: 2}, l: {b: 1}}}",
                 "{byName: {k: {type: B, b: 2}, l: {type: B, b: 1}}}",
             ),
-            ("{byName: {k: {type: A, a: 1}}}", "{byName: {l: {type: B, b: 1}}}", "same"),
+            (
+                "{byName: {k: {type: A, a: 1}}}",
+                "{byName: {l: {type: B, b: 1}}}",
+                "same",
+            ),
         ],
     );
     check(
@@ -134,7 +169,11 @@ fn duplicate_items_are_not_normalized() {
     check(
         &["root"],
         &[
-            ("null", "{items: [{name: x, a: 1}, {name: x, b: 1}]}", "same"),
+            (
+                "null",
+                "{items: [{name: x, a: 1}, {name: x, b: 1}]}",
+                "same",
+            ),
             (
                 "{items: [{name: x, type: A, a: 1}, {name: x, type: B, b: 1}]}",
                 "{items: [{name: x, type: A, a: 1, b: 2}]}",
@@ -149,11 +188,31 @@ fn atomic_lists_and_maps_are_not_normalized() {
     check(
         &["root"],
         &[
-            ("{atomicItems: [{type: A, a: 1}]}", "{atomicItems: [{type: B, a: 1}, {b: 1}]}", "same"),
-            ("{atomicMap: {k: {type: A, a: 1}}}", "{atomicMap: {k: {type: B, a: 1}, l: {b: 1}}}", "same"),
-            ("{atomicStruct: {type: A, a: 1}}", "{atomicStruct: {type: B, a: 1}}", "same"),
-            ("null", "{atomicStruct: {a: 1, b: 1}, atomicItems: [{a: 1, type: B}]}", "same"),
-            ("{atomicParent: {inner: {type: A, a: 1}}}", "{atomicParent: {inner: {type: B, a: 1}}}", "same"),
+            (
+                "{atomicItems: [{type: A, a: 1}]}",
+                "{atomicItems: [{type: B, a: 1}, {b: 1}]}",
+                "same",
+            ),
+            (
+                "{atomicMap: {k: {type: A, a: 1}}}",
+                "{atomicMap: {k: {type: B, a: 1}, l: {b: 1}}}",
+                "same",
+            ),
+            (
+                "{atomicStruct: {type: A, a: 1}}",
+                "{atomicStruct: {type: B, a: 1}}",
+                "same",
+            ),
+            (
+                "null",
+                "{atomicStruct: {a: 1, b: 1}, atomicItems: [{a: 1, type: B}]}",
+                "same",
+            ),
+            (
+                "{atomicParent: {inner: {type: A, a: 1}}}",
+                "{atomicParent: {inner: {type: B, a: 1}}}",
+                "same",
+            ),
         ],
     );
 }
@@ -161,17 +220,31 @@ fn atomic_lists_and_maps_are_not_normalized() {
 #[test]
 fn changes_are_listed_in_the_order_of_the_value() {
     let ty = ty("root");
-    let old = typed(&ty, "{items: [{name: x, type: A, a: 1}], spec: {inner: {type: B, b: 1}}}");
-    let new = typed(&ty, "{items: [{name: x, type: A, a: 1, b: 2}], spec: {inner: {type: A, b: 1}}}");
+    let old = typed(
+        &ty,
+        "{items: [{name: x, type: A, a: 1}], spec: {inner: {type: B, b: 1}}}",
+    );
+    let new = typed(
+        &ty,
+        "{items: [{name: x, type: A, a: 1, b: 2}], spec: {inner: {type: A, b: 1}}}",
+    );
     let normalized = old.normalize_update(&new).unwrap();
     let changes: Vec<String> = normalized.changes.iter().map(ToString::to_string).collect();
-    let expected =
-        [".items[name=\"x\"].a: cleared", ".items[name=\"x\"].type: deduced \"B\"", ".spec.inner.b: cleared"];
+    let expected = [
+        ".items[name=\"x\"].a: cleared",
+        ".items[name=\"x\"].type: deduced \"B\"",
+        ".spec.inner.b: cleared",
+    ];
     assert_eq!(changes, expected);
 }
 
 #[test]
 fn objects_of_different_types_are_rejected() {
-    let error = typed(&ty("plain"), "{a: 1}").normalize_update(&typed(&ty("closed"), "{a: 1}")).unwrap_err();
-    assert_eq!(error.to_string(), "expected objects of one type, got `plain` and `closed`");
+    let error = typed(&ty("plain"), "{a: 1}")
+        .normalize_update(&typed(&ty("closed"), "{a: 1}"))
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "expected objects of one type, got `plain` and `closed`"
+    );
 }

@@ -13,7 +13,11 @@ fn row_1_selecting_one_member_and_adding_another_is_rejected() {
             ("{type: A, a: 1}", "{type: B, c: [x]}", error),
             // Regardless of whether the selected member is set or added.
             ("{type: A, a: 1}", "{type: B, b: {x: 1}, c: [x]}", error),
-            ("{type: A, a: 1, b: {x: 1}}", "{type: B, b: {x: 1}, c: [x]}", error),
+            (
+                "{type: A, a: 1, b: {x: 1}}",
+                "{type: B, b: {x: 1}, c: [x]}",
+                error,
+            ),
             ("{a: 1}", "{type: B, a: 1, c: [x]}", error),
             ("{type: None}", "{type: B, c: [x]}", error),
             ("{type: Unknown, a: 1}", "{type: B, c: [x]}", error),
@@ -68,8 +72,16 @@ fn row_2_selecting_a_member_clears_the_others() {
         WITH_DISCRIMINATOR,
         &[
             ("{type: A, a: 1}", "{type: B, a: 1}", "{type: B}"),
-            ("{type: A, a: 1}", "{type: B, a: 1, b: {x: 1}}", "{type: B, b: {x: 1}}"),
-            ("{type: A, a: 1}", "{type: B, a: 1, b: {}}", "{type: B, b: {}}"),
+            (
+                "{type: A, a: 1}",
+                "{type: B, a: 1, b: {x: 1}}",
+                "{type: B, b: {x: 1}}",
+            ),
+            (
+                "{type: A, a: 1}",
+                "{type: B, a: 1, b: {}}",
+                "{type: B, b: {}}",
+            ),
             ("{type: A, a: 1}", "{type: B, b: {x: 1}}", "same"),
             ("{type: A, a: 1}", "{type: B, a: 2}", "{type: B}"),
             ("{a: 1}", "{type: B, a: 1}", "{type: B}"),
@@ -78,10 +90,22 @@ fn row_2_selecting_a_member_clears_the_others() {
             ("{type: Unknown, a: 1}", "{type: B, a: 1}", "{type: B}"),
             ("{type: Unknown, a: 1}", "{type: A, a: 1}", "same"),
             // Selecting one member repairs a stored object with several set members.
-            ("{type: A, a: 1, b: {x: 1}, c: [x]}", "{type: C, a: 1, b: {x: 1}, c: [x]}", "{type: C, c: [x]}"),
-            ("{type: A, a: 1, b: {x: 1}}", "{type: C, a: 1, b: {x: 1}}", "{type: C}"),
+            (
+                "{type: A, a: 1, b: {x: 1}, c: [x]}",
+                "{type: C, a: 1, b: {x: 1}, c: [x]}",
+                "{type: C, c: [x]}",
+            ),
+            (
+                "{type: A, a: 1, b: {x: 1}}",
+                "{type: C, a: 1, b: {x: 1}}",
+                "{type: C}",
+            ),
             // Other fields are not affected.
-            ("{type: A, a: 1, other: o}", "{type: B, a: 1, other: p}", "{type: B, other: p}"),
+            (
+                "{type: A, a: 1, other: o}",
+                "{type: B, a: 1, other: p}",
+                "{type: B, other: p}",
+            ),
             // A create with consistent fields.
             ("null", "{type: A, a: 1}", "same"),
             ("null", "{type: A}", "same"),
@@ -96,7 +120,11 @@ fn row_2_selecting_an_empty_member_clears_all_members() {
         WITH_DISCRIMINATOR,
         &[
             ("{type: A, a: 1}", "{type: None, a: 1}", "{type: None}"),
-            ("{type: A, a: 1, c: [x]}", "{type: None, a: 1, c: [x]}", "{type: None}"),
+            (
+                "{type: A, a: 1, c: [x]}",
+                "{type: None, a: 1, c: [x]}",
+                "{type: None}",
+            ),
             ("{a: 1}", "{type: None, a: 2}", "{type: None}"),
             ("null", "{type: None}", "same"),
         ],
@@ -110,9 +138,17 @@ fn row_3_an_undeclared_value_clears_previous_members() {
         &["deducing", "respecting", "emptiable"],
         &[
             ("{type: A, a: 1}", "{type: Own, a: 1}", "{type: Own}"),
-            ("{type: A, a: 1}", "{type: Own, a: 1, c: [x]}", "{type: Own, c: [x]}"),
+            (
+                "{type: A, a: 1}",
+                "{type: Own, a: 1, c: [x]}",
+                "{type: Own, c: [x]}",
+            ),
             ("{type: A, a: 1}", "{type: Own, b: {x: 1}, c: [x]}", "same"),
-            ("{type: A, a: 1, b: {x: 1}}", "{type: Own, a: 1, b: {x: 1}, c: [x]}", "{type: Own, c: [x]}"),
+            (
+                "{type: A, a: 1, b: {x: 1}}",
+                "{type: Own, a: 1, b: {x: 1}, c: [x]}",
+                "{type: Own, c: [x]}",
+            ),
             ("{type: Own, a: 1}", "{type: Other, a: 1}", "{type: Other}"),
             ("{type: None}", "{type: Own, a: 1}", "same"),
             ("{a: 1}", "{type: Own, a: 1}", "{type: Own}"),
@@ -138,14 +174,26 @@ fn wrong_values_in_the_schema_are_harmless() {
     check(
         &["profile", "deducingProfile"],
         &[
-            ("null", "{type: Localhost, localhostProfile: x.json}", "same"),
+            (
+                "null",
+                "{type: Localhost, localhostProfile: x.json}",
+                "same",
+            ),
             (
                 "{type: Localhost, localhostProfile: x.json}",
                 "{type: Localhost, localhostProfile: y.json}",
                 "same",
             ),
-            ("{type: RuntimeDefault}", "{type: Localhost, localhostProfile: x.json}", "same"),
-            ("{type: Localhost, localhostProfile: x.json}", "{type: RuntimeDefault}", "same"),
+            (
+                "{type: RuntimeDefault}",
+                "{type: Localhost, localhostProfile: x.json}",
+                "same",
+            ),
+            (
+                "{type: Localhost, localhostProfile: x.json}",
+                "{type: RuntimeDefault}",
+                "same",
+            ),
             (
                 "{type: Localhost, localhostProfile: x.json}",
                 "{type: RuntimeDefault, localhostProfile: x.json}",
@@ -166,7 +214,11 @@ fn row_4_emptying_a_deduced_discriminator_counts_as_unchanged() {
             ("{type: A, a: 1}", "{a: 1}", "{type: A, a: 1}"),
             ("{type: A, a: 1}", "{type: null, a: 1}", "{type: A, a: 1}"),
             ("{type: A, a: 1}", "{c: [x]}", "{type: C, c: [x]}"),
-            ("{type: A, a: 1}", "{type: '', a: 1, c: [x]}", "{type: C, c: [x]}"),
+            (
+                "{type: A, a: 1}",
+                "{type: '', a: 1, c: [x]}",
+                "{type: C, c: [x]}",
+            ),
             ("{type: A, a: 1}", "{a: 1, b: {}, c: [x]}", "same"),
             ("{type: A, a: 1, c: [x]}", "{a: 1, c: [x]}", "same"),
             ("{type: A, a: 1}", "{type: ''}", "same"),
@@ -184,7 +236,11 @@ fn row_4_a_declared_empty_string_clears_all_members() {
             ("{type: A, a: 1}", "{type: '', a: 1}", "{type: ''}"),
             ("{type: A, a: 1}", "{a: 1}", "{}"),
             ("{type: A, a: 1}", "{type: null, a: 1}", "{type: null}"),
-            ("{type: A, a: 1, c: [x]}", "{type: '', a: 1, c: [x]}", "{type: ''}"),
+            (
+                "{type: A, a: 1, c: [x]}",
+                "{type: '', a: 1, c: [x]}",
+                "{type: ''}",
+            ),
             // Every member, including added ones.
             ("{type: A, a: 1}", "{type: '', c: [x]}", "{type: ''}"),
             ("{type: A, a: 1}", "{type: ''}", "same"),
@@ -215,23 +271,43 @@ fn row_5_a_single_member_sets_the_discriminator() {
             ("null", "{a: 1}", "{type: A, a: 1}"),
             ("null", "{type: '', a: 1}", "{type: A, a: 1}"),
             ("null", "{type: null, a: 1}", "{type: A, a: 1}"),
-            ("{other: o}", "{other: o, b: {}}", "{type: B, b: {}, other: o}"),
+            (
+                "{other: o}",
+                "{other: o, b: {}}",
+                "{type: B, b: {}, other: o}",
+            ),
             // A client that does not know the discriminator leaves it unchanged.
             ("{type: A, a: 1}", "{type: A, c: [x]}", "{type: C, c: [x]}"),
             ("{type: A, a: 1}", "{type: A, a: 2}", "same"),
             // An object that was stored before the discriminator existed.
             ("{a: 1}", "{a: 1, other: o}", "{type: A, a: 1, other: o}"),
             // Inconsistent stored objects.
-            ("{type: A, c: [x]}", "{type: A, c: [x]}", "{type: C, c: [x]}"),
-            ("{type: A, a: 1, c: [x]}", "{type: A, c: [x]}", "{type: C, c: [x]}"),
+            (
+                "{type: A, c: [x]}",
+                "{type: A, c: [x]}",
+                "{type: C, c: [x]}",
+            ),
+            (
+                "{type: A, a: 1, c: [x]}",
+                "{type: A, c: [x]}",
+                "{type: C, c: [x]}",
+            ),
             ("{type: None}", "{type: None, a: 1}", "{type: A, a: 1}"),
-            ("{type: None, a: 1}", "{type: None, a: 1}", "{type: A, a: 1}"),
+            (
+                "{type: None, a: 1}",
+                "{type: None, a: 1}",
+                "{type: A, a: 1}",
+            ),
             // An undeclared value is overwritten only if the member is added.
             ("{type: Own, a: 1}", "{type: Own, a: 1}", "same"),
             ("{type: Own, a: 1}", "{type: Own, a: 2}", "same"),
             ("{type: Own, a: 1, c: [x]}", "{type: Own, a: 1}", "same"),
             ("{type: Own}", "{type: Own, a: 1}", "{type: A, a: 1}"),
-            ("{type: Own, a: 1}", "{type: Own, c: [x]}", "{type: C, c: [x]}"),
+            (
+                "{type: Own, a: 1}",
+                "{type: Own, c: [x]}",
+                "{type: C, c: [x]}",
+            ),
         ],
     );
 }
@@ -242,13 +318,33 @@ fn row_6_a_single_added_member_clears_the_others() {
     check(
         &["deducing"],
         &[
-            ("{type: A, a: 1}", "{type: A, a: 1, c: [x]}", "{type: C, c: [x]}"),
-            ("{type: A, a: 1}", "{type: A, a: 2, c: [x]}", "{type: C, c: [x]}"),
+            (
+                "{type: A, a: 1}",
+                "{type: A, a: 1, c: [x]}",
+                "{type: C, c: [x]}",
+            ),
+            (
+                "{type: A, a: 1}",
+                "{type: A, a: 2, c: [x]}",
+                "{type: C, c: [x]}",
+            ),
             ("{a: 1}", "{a: 1, c: [x]}", "{type: C, c: [x]}"),
-            ("{type: A, a: 1, b: {}}", "{type: A, a: 1, b: {}, c: [x]}", "{type: C, c: [x]}"),
+            (
+                "{type: A, a: 1, b: {}}",
+                "{type: A, a: 1, b: {}, c: [x]}",
+                "{type: C, c: [x]}",
+            ),
             // The discriminator already selects the added member.
-            ("{type: C, a: 1}", "{type: C, a: 1, c: [x]}", "{type: C, c: [x]}"),
-            ("{type: Own, a: 1}", "{type: Own, a: 1, c: [x]}", "{type: C, c: [x]}"),
+            (
+                "{type: C, a: 1}",
+                "{type: C, a: 1, c: [x]}",
+                "{type: C, c: [x]}",
+            ),
+            (
+                "{type: Own, a: 1}",
+                "{type: Own, a: 1, c: [x]}",
+                "{type: C, c: [x]}",
+            ),
         ],
     );
     check(
@@ -256,9 +352,17 @@ fn row_6_a_single_added_member_clears_the_others() {
         &[
             ("{a: 1}", "{a: 1, c: [x]}", "{c: [x]}"),
             ("{a: 1, b: {}}", "{a: 1, b: {}, c: [x]}", "{c: [x]}"),
-            ("{a: 1, other: o}", "{a: 1, b: {x: 1}, other: o}", "{b: {x: 1}, other: o}"),
+            (
+                "{a: 1, other: o}",
+                "{a: 1, b: {x: 1}, other: o}",
+                "{b: {x: 1}, other: o}",
+            ),
             // `type` is an ordinary field of this struct.
-            ("{type: A, a: 1}", "{type: B, a: 1, c: [x]}", "{type: B, c: [x]}"),
+            (
+                "{type: A, a: 1}",
+                "{type: B, a: 1, c: [x]}",
+                "{type: B, c: [x]}",
+            ),
         ],
     );
 }
@@ -293,7 +397,10 @@ fn row_8_structs_without_members_are_not_changed() {
             ("{type: A}", "{type: A}", "same"),
         ],
     );
-    check(&["plain"], &[("{a: 1}", "{}", "same"), ("{a: 1}", "{c: [x]}", "same")]);
+    check(
+        &["plain"],
+        &[("{a: 1}", "{}", "same"), ("{a: 1}", "{c: [x]}", "same")],
+    );
 }
 
 /// Rows 5 and 6, respecting.

@@ -7,9 +7,9 @@ use im::shared_ptr::DefaultSharedPtr;
 use super::{Join, Joined};
 
 /// The iterator returned by [`SortedMap::differences`](super::SortedMap::differences).
-pub struct Differences<'a, K, V>(Repr<'a, K, V>);
+pub struct Differences<'a, K, V>(DifferencesForm<'a, K, V>);
 
-enum Repr<'a, K, V> {
+enum DifferencesForm<'a, K, V> {
     None,
     Join(Join<'a, K, V>),
     Trees(Box<DiffIter<'a, 'a, K, V, DefaultSharedPtr>>),
@@ -17,15 +17,15 @@ enum Repr<'a, K, V> {
 
 impl<'a, K: Ord, V> Differences<'a, K, V> {
     pub(super) fn none() -> Self {
-        Differences(Repr::None)
+        Differences(DifferencesForm::None)
     }
 
     pub(super) fn of_join(join: Join<'a, K, V>) -> Self {
-        Differences(Repr::Join(join))
+        Differences(DifferencesForm::Join(join))
     }
 
     pub(super) fn of_trees(left: &'a OrdMap<K, V>, right: &'a OrdMap<K, V>) -> Self {
-        Differences(Repr::Trees(Box::new(left.diff(right))))
+        Differences(DifferencesForm::Trees(Box::new(left.diff(right))))
     }
 }
 
@@ -34,11 +34,14 @@ impl<'a, K: Ord, V: PartialEq> Iterator for Differences<'a, K, V> {
 
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
-            Repr::None => None,
-            Repr::Join(join) => join.next(),
-            Repr::Trees(trees) => trees.next().map(|difference| match difference {
+            DifferencesForm::None => None,
+            DifferencesForm::Join(join) => join.next(),
+            DifferencesForm::Trees(trees) => trees.next().map(|difference| match difference {
                 DiffItem::Add(key, new) => (key, None, Some(new)),
-                DiffItem::Update { old: (key, old), new: (_, new) } => (key, Some(old), Some(new)),
+                DiffItem::Update {
+                    old: (key, old),
+                    new: (_, new),
+                } => (key, Some(old), Some(new)),
                 DiffItem::Remove(key, old) => (key, Some(old), None),
             }),
         }

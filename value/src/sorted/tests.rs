@@ -59,10 +59,15 @@ type Batch = BTreeMap<u32, Option<u32>>;
 
 /// The number of entries of a large map, and batches of edits that derive another map from it.
 fn edited() -> impl Strategy<Value = (u32, Vec<Batch>)> {
-    let edits = |most| prop::collection::btree_map(0..9000_u32, prop::option::of(0..3_u32), 0..most);
+    let edits =
+        |most| prop::collection::btree_map(0..9000_u32, prop::option::of(0..3_u32), 0..most);
     let range = (0..9000_u32, 0..700_u32, prop::option::of(Just(5)));
-    let range = range.prop_map(|(start, n, value)| (start..start + n).map(|key| (key, value)).collect());
-    (0..6000_u32, prop::collection::vec(prop_oneof![edits(5), edits(400), range], 0..5))
+    let range =
+        range.prop_map(|(start, n, value)| (start..start + n).map(|key| (key, value)).collect());
+    (
+        0..6000_u32,
+        prop::collection::vec(prop_oneof![edits(5), edits(400), range], 0..5),
+    )
 }
 
 /// A map and the map derived from it.
@@ -154,30 +159,49 @@ fn comparisons<T>(work: impl FnOnce() -> T) -> (T, usize) {
 fn comparing_related_maps_costs_in_proportion_to_the_edits() {
     let n = 100_000;
     let (map, building) = comparisons(|| {
-        SortedMap::from_sorted_iter((0..n).map(|i| (Counted(i * 2), i)).collect::<Vec<_>>().into_iter())
+        SortedMap::from_sorted_iter(
+            (0..n)
+                .map(|i| (Counted(i * 2), i))
+                .collect::<Vec<_>>()
+                .into_iter(),
+        )
     });
     assert_eq!(building, 0, "sorted entries are not compared");
     let (_, first_edit) = comparisons(|| map.with_edits(vec![(Counted(0), Some(0))]));
-    assert!(first_edit < n as usize * 30, "the first edit builds the tree: {first_edit} comparisons");
+    assert!(
+        first_edit < n as usize * 30,
+        "the first edit builds the tree: {first_edit} comparisons"
+    );
     // Replaced, added and removed entries, also enough of them to merge or split nodes.
     let spread = |value: fn(u32) -> (u32, Option<u32>)| -> Vec<(Counted, Option<u32>)> {
-        (0..10).map(|i| value(i * (n / 10))).map(|(key, value)| (Counted(key), value)).collect()
+        (0..10)
+            .map(|i| value(i * (n / 10)))
+            .map(|(key, value)| (Counted(key), value))
+            .collect()
     };
     let batches = [
         spread(|i| (i * 2, Some(7))),
         spread(|i| (i * 2 + 1, Some(7))),
         spread(|i| (i * 2, None)),
         (0..100).map(|i| (Counted(40_000 + i), None)).collect(),
-        (0..100).map(|i| (Counted(40_000 + i * 2 + 1), Some(7))).collect(),
+        (0..100)
+            .map(|i| (Counted(40_000 + i * 2 + 1), Some(7)))
+            .collect(),
     ];
     for batch in batches {
         let edits = batch.len();
         let (edited, editing) = comparisons(|| map.with_edits(batch));
-        assert!(editing < edits * 60, "{editing} comparisons for {edits} edits");
+        assert!(
+            editing < edits * 60,
+            "{editing} comparisons for {edits} edits"
+        );
         for (a, b) in [(&map, &edited), (&edited, &map)] {
             let (found, comparing) = comparisons(|| a.differences(b).count());
             assert!((10..=edits).contains(&found));
-            assert!(comparing < edits * 60, "{comparing} comparisons for {edits} edits");
+            assert!(
+                comparing < edits * 60,
+                "{comparing} comparisons for {edits} edits"
+            );
         }
         assert!(edited != map);
     }
@@ -191,11 +215,17 @@ fn shared_nodes_are_found_at_different_positions() {
         let larger = map.with_edits((0..more).map(|i| (Counted(i), Some(i))).collect());
         let (found, comparing) = comparisons(|| map.differences(&larger).count());
         assert_eq!(found, more as usize);
-        assert!(comparing < 300 + more as usize * 2, "{comparing} comparisons for {more} edits");
+        assert!(
+            comparing < 300 + more as usize * 2,
+            "{comparing} comparisons for {more} edits"
+        );
         let smaller = map.with_edits((1000..1000 + more).map(|i| (Counted(i), None)).collect());
         let (found, comparing) = comparisons(|| map.differences(&smaller).count());
         assert_eq!(found, more as usize);
-        assert!(comparing < 300 + more as usize * 2, "{comparing} comparisons for {more} edits");
+        assert!(
+            comparing < 300 + more as usize * 2,
+            "{comparing} comparisons for {more} edits"
+        );
     }
 }
 
@@ -206,8 +236,11 @@ fn adjacent_keys_are_found_without_starting_at_the_root() {
     assert!(slice.as_slice().is_some() && tree.as_slice().is_none());
     for map in [slice, tree] {
         let mut seek = map.seek();
-        let (found, comparing) =
-            comparisons(|| (0..100_000).filter(|i| seek.get(&Counted(*i)).is_some()).count());
+        let (found, comparing) = comparisons(|| {
+            (0..100_000)
+                .filter(|i| seek.get(&Counted(*i)).is_some())
+                .count()
+        });
         assert_eq!(found, 100_000);
         assert!(comparing < 250_000, "{comparing}");
     }

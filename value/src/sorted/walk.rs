@@ -17,20 +17,20 @@ use im::shared_ptr::DefaultSharedPtr;
 /// let map = SortedMap::from_unsorted(vec![("b", 1), ("a", 2)]);
 /// assert_eq!(map.iter().map(|(key, _)| *key).collect::<Vec<_>>(), ["a", "b"]);
 /// ```
-pub struct Iter<'a, K, V>(Entries<'a, K, V>);
+pub struct Iter<'a, K, V>(EntryCursor<'a, K, V>);
 
-enum Entries<'a, K, V> {
+enum EntryCursor<'a, K, V> {
     Slice(slice::Iter<'a, (K, V)>),
     Tree(Box<ordmap::Iter<'a, K, V, DefaultSharedPtr>>),
 }
 
 impl<'a, K: Ord, V> Iter<'a, K, V> {
     pub(super) fn of_slice(entries: &'a [(K, V)]) -> Self {
-        Iter(Entries::Slice(entries.iter()))
+        Iter(EntryCursor::Slice(entries.iter()))
     }
 
     pub(super) fn of_tree(tree: &'a OrdMap<K, V>) -> Self {
-        Iter(Entries::Tree(Box::new(tree.iter())))
+        Iter(EntryCursor::Tree(Box::new(tree.iter())))
     }
 }
 
@@ -40,15 +40,15 @@ impl<'a, K, V> Iterator for Iter<'a, K, V> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
-            Entries::Slice(entries) => entries.next().map(|(k, v)| (k, v)),
-            Entries::Tree(entries) => entries.next(),
+            EntryCursor::Slice(entries) => entries.next().map(|(k, v)| (k, v)),
+            EntryCursor::Tree(entries) => entries.next(),
         }
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         match &self.0 {
-            Entries::Slice(entries) => entries.size_hint(),
-            Entries::Tree(entries) => entries.size_hint(),
+            EntryCursor::Slice(entries) => entries.size_hint(),
+            EntryCursor::Tree(entries) => entries.size_hint(),
         }
     }
 }
@@ -61,7 +61,10 @@ pub struct Seek<'a, K, V>(Rest<'a, K, V>);
 /// The entries after the cursor.
 enum Rest<'a, K, V> {
     Slice(&'a [(K, V)]),
-    Tree(&'a OrdMap<K, V>, Box<Peekable<RangedIter<'a, K, V, DefaultSharedPtr>>>),
+    Tree(
+        &'a OrdMap<K, V>,
+        Box<Peekable<RangedIter<'a, K, V, DefaultSharedPtr>>>,
+    ),
 }
 
 /// The number of entries examined one by one before a search. Two maps walked together usually have the same keys.
@@ -73,7 +76,10 @@ impl<'a, K: Ord, V> Seek<'a, K, V> {
     }
 
     pub(super) fn of_tree(tree: &'a OrdMap<K, V>) -> Self {
-        Seek(Rest::Tree(tree, Box::new(tree.range::<_, K>(..).peekable())))
+        Seek(Rest::Tree(
+            tree,
+            Box::new(tree.range::<_, K>(..).peekable()),
+        ))
     }
 
     /// The entry with a key, which must not be less than the previous one.
@@ -89,16 +95,22 @@ impl<'a, K: Ord, V> Seek<'a, K, V> {
                 Ordering::Equal => return self.take(),
             }
         }
+
         match &mut self.0 {
             Rest::Slice(rest) => {
                 let at = lower_bound_by(rest, |(known, _)| known.borrow() >= key);
                 *rest = rest.get(at..).unwrap_or_default();
             }
             Rest::Tree(tree, rest) => {
-                **rest = tree.range::<_, Q>((Bound::Included(key), Bound::Unbounded)).peekable();
+                **rest = tree
+                    .range::<_, Q>((Bound::Included(key), Bound::Unbounded))
+                    .peekable();
             }
         }
-        self.first().filter(|(known, _)| (*known).borrow() == key).and_then(|_| self.take())
+
+        self.first()
+            .filter(|(known, _)| (*known).borrow() == key)
+            .and_then(|_| self.take())
     }
 
     fn first(&mut self) -> Option<(&'a K, &'a V)> {
@@ -152,7 +164,10 @@ pub struct Join<'a, K, V> {
 }
 
 pub(super) fn joined<'a, K, V>(left: Iter<'a, K, V>, right: Iter<'a, K, V>) -> Join<'a, K, V> {
-    Join { left: left.peekable(), right: right.peekable() }
+    Join {
+        left: left.peekable(),
+        right: right.peekable(),
+    }
 }
 
 impl<'a, K: Ord, V> Iterator for Join<'a, K, V> {
@@ -165,9 +180,18 @@ impl<'a, K: Ord, V> Iterator for Join<'a, K, V> {
             (None, Some(_)) => Ordering::Greater,
             (Some((a, _)), Some((b, _))) => a.cmp(b),
         };
-        let left = if order.is_le() { self.left.next() } else { None };
-        let right = if order.is_ge() { self.right.next() } else { None };
+        let left = if order.is_le() {
+            self.left.next()
+        } else {
+            None
+        };
+        let right = if order.is_ge() {
+            self.right.next()
+        } else {
+            None
+        };
         let key = left.or(right)?.0;
+
         Some((key, left.map(|e| e.1), right.map(|e| e.1)))
     }
 }

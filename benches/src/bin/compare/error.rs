@@ -4,7 +4,10 @@
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("`{path}`: {source}")]
-    File { path: String, source: std::io::Error },
+    File {
+        path: String,
+        source: std::io::Error,
+    },
     #[error("`{program}`: {message}")]
     Program { program: String, message: String },
     #[error("cannot draw: {0}")]
@@ -14,6 +17,9 @@ pub(crate) enum Error {
 impl Error {
     /// A failure of the Go side.
     pub(crate) fn go(error: impl std::fmt::Display) -> Self {
-        Error::Program { program: "oracle-speed".to_owned(), message: error.to_string() }
+        Error::Program {
+            program: "oracle-speed".to_owned(),
+            message: error.to_string(),
+        }
     }
 }

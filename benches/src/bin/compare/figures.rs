@@ -13,7 +13,11 @@ pub(crate) fn time(nanoseconds: f64) -> String {
 
 /// A number of bytes.
 pub(crate) fn bytes(bytes: f64) -> String {
-    if bytes < 10_000.0 { format!("{bytes:.0} B") } else { format!("{} KB", three(bytes / 1000.0)) }
+    if bytes < 10_000.0 {
+        format!("{bytes:.0} B")
+    } else {
+        format!("{} KB", three(bytes / 1000.0))
+    }
 }
 
 /// A number with three significant digits.

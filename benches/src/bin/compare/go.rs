@@ -19,25 +19,39 @@ pub(crate) struct Go {
 /// The folder for files that the comparison builds and writes, in the target folder of Cargo.
 pub(crate) fn target() -> PathBuf {
     let target = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target")).join("speed")
+    target
+        .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"))
+        .join("speed")
 }
 
 impl Go {
     /// Builds and starts the program on the inputs of a folder.
     pub(crate) fn start(inputs: &Path) -> Result<Self, Error> {
-        let program = target().canonicalize().map_err(Error::go)?.join("oracle-speed");
+        let program = target()
+            .canonicalize()
+            .map_err(Error::go)?
+            .join("oracle-speed");
         let mut build = Command::new("go");
         build.args(["build", "-o"]).arg(&program).arg(".");
-        let built = build.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("oracle")).output();
+        let built = build
+            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("oracle"))
+            .output();
         let built = built.map_err(Error::go)?;
         if !built.status.success() {
             return Err(Error::go(String::from_utf8_lossy(&built.stderr)));
         }
         let mut command = Command::new(program);
-        let command = command.arg(inputs).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let command = command
+            .arg(inputs)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let mut child = command.spawn().map_err(Error::go)?;
         match (child.stdin.take(), child.stdout.take()) {
-            (Some(input), Some(output)) => Ok(Go { child, input, output: BufReader::new(output) }),
+            (Some(input), Some(output)) => Ok(Go {
+                child,
+                input,
+                output: BufReader::new(output),
+            }),
             _ => Err(Error::go("no pipes")),
         }
     }
@@ -61,12 +75,20 @@ impl Go {
 
     /// The result of a cell.
     pub(crate) fn output(&mut self, cell: &str) -> Result<Value, Error> {
-        Ok(self.ask(&json!({"cell": cell, "output": true}))?.get("output").cloned().unwrap_or_default())
+        Ok(self
+            .ask(&json!({"cell": cell, "output": true}))?
+            .get("output")
+            .cloned()
+            .unwrap_or_default())
     }
 
     /// The size of objects and sets on the heap.
     pub(crate) fn memory(&mut self) -> Result<Value, Error> {
-        Ok(self.ask(&json!({"memory": true}))?.get("memory").cloned().unwrap_or_default())
+        Ok(self
+            .ask(&json!({"memory": true}))?
+            .get("memory")
+            .cloned()
+            .unwrap_or_default())
     }
 }
 

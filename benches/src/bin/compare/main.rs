@@ -72,8 +72,12 @@ fn main() -> ExitCode {
 fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> {
     let plan = Plan::new(arguments.quick, &arguments.only);
     let settings = Settings {
-        rounds: arguments.rounds.unwrap_or(if arguments.quick { 3 } else { 11 }),
-        millis: arguments.millis.unwrap_or(if arguments.quick { 10 } else { 25 }),
+        rounds: arguments
+            .rounds
+            .unwrap_or(if arguments.quick { 3 } else { 11 }),
+        millis: arguments
+            .millis
+            .unwrap_or(if arguments.quick { 10 } else { 25 }),
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let target = go::target();
@@ -88,7 +92,13 @@ fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> 
         inputs::write_size(&folder, *size).map_err(failed(&folder))?;
     }
     let mut go = Go::start(&folder.canonicalize().map_err(failed(&folder))?)?;
-    let results = measure(&plan, settings, &mut go, arguments.only.is_empty(), &mut io::stderr())?;
+    let results = measure(
+        &plan,
+        settings,
+        &mut go,
+        arguments.only.is_empty(),
+        &mut io::stderr(),
+    )?;
     let report = markdown(&results, &plan);
     let page = root.join("docs").join("performance.md");
     let plots_folder = match &arguments.plots {
@@ -103,16 +113,24 @@ fn start(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Error> 
         let text = fs::read_to_string(&page).map_err(failed(&page))?;
         fs::write(&page, replaced(&text, &report)).map_err(failed(&page))?;
     }
-    let missed = verdicts(&results, &plan).iter().any(|verdict| !verdict.is_met());
+    let missed = verdicts(&results, &plan)
+        .iter()
+        .any(|verdict| !verdict.is_met());
     let wrong = !results.different.is_empty() || (arguments.check && missed);
-    Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if wrong {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 /// The page with new figures; a page without the markers gets them at its end.
 fn replaced(page: &str, report: &str) -> String {
     let report = report.trim();
     match (page.split_once(BEGIN), page.split_once(END)) {
-        (Some((before, _)), Some((_, after))) => format!("{before}{BEGIN}\n{report}\n\n{END}{after}"),
+        (Some((before, _)), Some((_, after))) => {
+            format!("{before}{BEGIN}\n{report}\n\n{END}{after}")
+        }
         _ => format!("{page}\n{BEGIN}\n{report}\n\n{END}"),
     }
 }

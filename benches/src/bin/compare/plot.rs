@@ -48,38 +48,64 @@ fn panels(results: &Results, plan: &Plan) -> Vec<Panel> {
                     })
                     .collect();
                 let name = format!("{} {operation}", if go { "Go" } else { "Rust" });
-                curves.push(Curve { name, go, color, points });
+                curves.push(Curve {
+                    name,
+                    go,
+                    color,
+                    points,
+                });
             }
         }
         curves.retain(|curve| !curve.points.is_empty());
         Panel { title, curves }
     };
     vec![
-        panel("10 items of a keyed list", "list", &["first", "again", "update", "managers"]),
+        panel(
+            "10 items of a keyed list",
+            "list",
+            &["first", "again", "update", "managers"],
+        ),
         panel("10 keys of a map", "map", &["first", "again", "update"]),
-        panel("10 items of a set", "set", &["union", "difference", "decode", "encode"]),
+        panel(
+            "10 items of a set",
+            "set",
+            &["union", "difference", "decode", "encode"],
+        ),
     ]
 }
 
 /// Draws the curves to `sizes.svg` in a folder, and returns its path.
 pub(crate) fn plot(results: &Results, plan: &Plan, folder: &Path) -> Result<PathBuf, Error> {
     let svg = folder.join("sizes.svg");
-    std::fs::create_dir_all(folder)
-        .map_err(|source| Error::File { path: folder.display().to_string(), source })?;
-    draw(&SVGBackend::new(&svg, (WIDTH, HEIGHT)).into_drawing_area(), &panels(results, plan))?;
+    std::fs::create_dir_all(folder).map_err(|source| Error::File {
+        path: folder.display().to_string(),
+        source,
+    })?;
+    draw(
+        &SVGBackend::new(&svg, (WIDTH, HEIGHT)).into_drawing_area(),
+        &panels(results, plan),
+    )?;
     Ok(svg)
 }
 
 fn draw(area: &DrawingArea<SVGBackend<'_>, Shift>, panels: &[Panel]) -> Result<(), Error> {
     let failed = |error: DrawingAreaErrorKind<_>| Error::Plot(error.to_string());
     area.fill(&WHITE).map_err(failed)?;
-    let points = || panels.iter().flat_map(|panel| &panel.curves).flat_map(|curve| &curve.points);
+    let points = || {
+        panels
+            .iter()
+            .flat_map(|panel| &panel.curves)
+            .flat_map(|curve| &curve.points)
+    };
     if points().next().is_none() {
         return Ok(());
     }
     let range = |axis: fn(&(f64, f64)) -> f64| {
         let values = || points().map(axis);
-        (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max))
+        (
+            values().fold(f64::INFINITY, f64::min),
+            values().fold(0.0, f64::max),
+        )
     };
     let ((left, right), (low, high)) = (range(|point| point.0), range(|point| point.1));
     for (part, panel) in area.split_evenly((1, panels.len())).iter().zip(panels) {
@@ -88,7 +114,10 @@ fn draw(area: &DrawingArea<SVGBackend<'_>, Shift>, panels: &[Panel]) -> Result<(
             .margin(8)
             .x_label_area_size(44)
             .y_label_area_size(70)
-            .build_cartesian_2d((left * 0.8..right * 1.25).log_scale(), (low * 0.6..high * 300.0).log_scale())
+            .build_cartesian_2d(
+                (left * 0.8..right * 1.25).log_scale(),
+                (low * 0.6..high * 300.0).log_scale(),
+            )
             .map_err(failed)?;
         chart
             .configure_mesh()
@@ -112,7 +141,11 @@ fn draw(area: &DrawingArea<SVGBackend<'_>, Shift>, panels: &[Panel]) -> Result<(
                 .label(curve.name.clone())
                 .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 22, y)], style));
             let marks = curve.points.iter().map(|point| {
-                let fill = if go { curve.color.stroke_width(1) } else { curve.color.filled() };
+                let fill = if go {
+                    curve.color.stroke_width(1)
+                } else {
+                    curve.color.filled()
+                };
                 Circle::new(*point, 4, fill)
             });
             chart.draw_series(marks).map_err(failed)?;

@@ -30,9 +30,18 @@ fn row(out: &mut String, cells: &[String]) {
 
 fn head(out: &mut String, title: &str, columns: &[&str]) {
     let _ = writeln!(out, "\n### {title}\n");
-    row(out, &columns.iter().map(|column| (*column).to_owned()).collect::<Vec<_>>());
-    let lines: Vec<&str> =
-        columns.iter().enumerate().map(|(at, _)| if at == 0 { "---" } else { "---:" }).collect();
+    row(
+        out,
+        &columns
+            .iter()
+            .map(|column| (*column).to_owned())
+            .collect::<Vec<_>>(),
+    );
+    let lines: Vec<&str> = columns
+        .iter()
+        .enumerate()
+        .map(|(at, _)| if at == 0 { "---" } else { "---:" })
+        .collect();
     let _ = writeln!(out, "|{}|", lines.join("|"));
 }
 
@@ -40,7 +49,15 @@ fn table(out: &mut String, results: &Results) {
     head(
         out,
         "The table of the Go package",
-        &["object, operation", "Go", "Rust", "Go / Rust", "Go, fresh", "Rust, fresh", "Go / Rust, fresh"],
+        &[
+            "object, operation",
+            "Go",
+            "Rust",
+            "Go / Rust",
+            "Go, fresh",
+            "Rust, fresh",
+            "Go / Rust, fresh",
+        ],
     );
     let (mut reused, mut fresh) = (Vec::new(), Vec::new());
     for object in OBJECTS {
@@ -62,7 +79,8 @@ fn table(out: &mut String, results: &Results) {
         }
     }
     let [reused, fresh] = [reused, fresh].map(|ratios| {
-        let [mean, least] = [geometric_mean(&ratios), smallest(&ratios)].map(|value| or_dash(value, three));
+        let [mean, least] =
+            [geometric_mean(&ratios), smallest(&ratios)].map(|value| or_dash(value, three));
         format!("geometric mean {mean}, smallest {least}")
     });
     let _ = writeln!(out, "\nObjects reused: {reused}. Fresh objects: {fresh}.");
@@ -82,7 +100,9 @@ fn parser(out: &mut String, results: &Results) {
     head(out, "Against the parser", &columns);
     for name in OBJECTS {
         let parse = |what: &str| results.rust(&format!("parse/{name}/{what}"));
-        let Some(yardstick) = parse("serde_json") else { continue };
+        let Some(yardstick) = parse("serde_json") else {
+            continue;
+        };
         let apply = results.cells.get(&format!("table/{name}/Apply/fresh"));
         row(
             out,
@@ -105,8 +125,16 @@ fn sizes(out: &mut String, results: &Results, plan: &Plan) {
     columns.extend(plan.sizes.iter().map(|size| format!("Go {size}")));
     columns.extend(plan.sizes.iter().map(|size| format!("Rust {size}")));
     columns.extend(["growth", "Go / Rust at the largest"].map(str::to_owned));
-    head(out, "Ten parts among many", &columns.iter().map(String::as_str).collect::<Vec<_>>());
-    for (kind, operations) in [("list", &ON_LISTS[..]), ("map", &ON_MAPS), ("set", &ON_SIZES)] {
+    head(
+        out,
+        "Ten parts among many",
+        &columns.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
+    for (kind, operations) in [
+        ("list", &ON_LISTS[..]),
+        ("map", &ON_MAPS),
+        ("set", &ON_SIZES),
+    ] {
         for operation in operations {
             let measured: Vec<_> = plan
                 .sizes
@@ -114,10 +142,21 @@ fn sizes(out: &mut String, results: &Results, plan: &Plan) {
                 .map(|size| results.cells.get(&format!("{kind}/{operation}/{size}")))
                 .collect();
             let mut cells = vec![format!("{kind} {operation}")];
-            cells.extend(measured.iter().map(|cell| or_dash(cell.and_then(|cell| cell.go), time)));
-            cells.extend(measured.iter().map(|cell| or_dash(cell.map(|cell| cell.rust), time)));
+            cells.extend(
+                measured
+                    .iter()
+                    .map(|cell| or_dash(cell.and_then(|cell| cell.go), time)),
+            );
+            cells.extend(
+                measured
+                    .iter()
+                    .map(|cell| or_dash(cell.map(|cell| cell.rust), time)),
+            );
             cells.push(or_dash(growth(results, plan, kind, operation), three));
-            cells.push(or_dash(measured.last().and_then(|cell| (*cell)?.ratio()), three));
+            cells.push(or_dash(
+                measured.last().and_then(|cell| (*cell)?.ratio()),
+                three,
+            ));
             row(out, &cells);
         }
     }
@@ -127,7 +166,9 @@ fn pairs(out: &mut String, results: &Results, title: &str, kind: &str, operation
     head(out, title, &["object, what", "Go", "Rust", "Go / Rust"]);
     for object in OBJECTS {
         for operation in operations {
-            let Some(measured) = results.cells.get(&format!("{kind}/{object}/{operation}")) else { continue };
+            let Some(measured) = results.cells.get(&format!("{kind}/{object}/{operation}")) else {
+                continue;
+            };
             row(
                 out,
                 &[
@@ -145,15 +186,34 @@ fn memory(out: &mut String, results: &Results) {
     head(out, "Memory", &["what", "Go", "Rust", "Rust / Go"]);
     for (name, (rust, go)) in &results.memory {
         let part = go.map(|go| rust / go);
-        row(out, &[name.clone(), or_dash(*go, bytes), bytes(*rust), or_dash(part, three)]);
+        row(
+            out,
+            &[
+                name.clone(),
+                or_dash(*go, bytes),
+                bytes(*rust),
+                or_dash(part, three),
+            ],
+        );
     }
 }
 
 fn threads(out: &mut String, results: &Results) {
-    head(out, "Threads", &["threads", "applies a second", "times one thread"]);
+    head(
+        out,
+        "Threads",
+        &["threads", "applies a second", "times one thread"],
+    );
     let one = results.threads.first().map(|(_, rate)| *rate);
     for (threads, rate) in &results.threads {
-        row(out, &[threads.to_string(), format!("{rate:.0}"), or_dash(one.map(|one| rate / one), three)]);
+        row(
+            out,
+            &[
+                threads.to_string(),
+                format!("{rate:.0}"),
+                or_dash(one.map(|one| rate / one), three),
+            ],
+        );
     }
 }
 
@@ -161,9 +221,21 @@ fn targets(out: &mut String, results: &Results, plan: &Plan) {
     head(out, "Targets", &["target", "wanted", "found", "met"]);
     for verdict in verdicts(results, plan) {
         let met = if verdict.is_met() { "yes" } else { "**no**" };
-        row(out, &[verdict.target.clone(), verdict.wanted(), three(verdict.found), met.to_owned()]);
+        row(
+            out,
+            &[
+                verdict.target.clone(),
+                verdict.wanted(),
+                three(verdict.found),
+                met.to_owned(),
+            ],
+        );
     }
     if !results.different.is_empty() {
-        let _ = writeln!(out, "\nDifferent results: {}.", results.different.join(", "));
+        let _ = writeln!(
+            out,
+            "\nDifferent results: {}.",
+            results.different.join(", ")
+        );
     }
 }

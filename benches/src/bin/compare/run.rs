@@ -26,7 +26,10 @@ impl Settings {
     /// The share of the rounds that one pass runs, at least one.
     fn of_pass(self, pass: usize) -> Self {
         let rounds = (self.rounds + PASSES - 1 - pass) / PASSES;
-        Settings { rounds: rounds.max(1), ..self }
+        Settings {
+            rounds: rounds.max(1),
+            ..self
+        }
     }
 
     /// The time of one run on the Rust side.
@@ -46,7 +49,10 @@ pub(crate) struct Measured {
 
 impl Default for Measured {
     fn default() -> Self {
-        Measured { go: None, rust: f64::INFINITY }
+        Measured {
+            go: None,
+            rust: f64::INFINITY,
+        }
     }
 }
 
@@ -54,7 +60,10 @@ impl Measured {
     /// The faster time of each side.
     fn or_faster(self, other: Measured) -> Self {
         let go = [self.go, other.go].into_iter().flatten().reduce(f64::min);
-        Measured { go, rust: self.rust.min(other.rust) }
+        Measured {
+            go,
+            rust: self.rust.min(other.rust),
+        }
     }
 
     /// The ratio of Go's time to Rust's time.
@@ -88,14 +97,21 @@ impl Results {
     }
 
     fn add(&mut self, cell: &str, measured: Measured) {
-        let best = self.cells.get(cell).copied().unwrap_or_default().or_faster(measured);
+        let best = self
+            .cells
+            .get(cell)
+            .copied()
+            .unwrap_or_default()
+            .or_faster(measured);
         self.cells.insert(cell.to_owned(), best);
     }
 }
 
 fn prepared(cell: &str) -> Result<Prepared, Error> {
-    prepare(cell)
-        .ok_or_else(|| Error::Program { program: "compare".to_owned(), message: format!("no cell `{cell}`") })
+    prepare(cell).ok_or_else(|| Error::Program {
+        program: "compare".to_owned(),
+        message: format!("no cell `{cell}`"),
+    })
 }
 
 /// The number of passes over all cells, which share the rounds. A slow phase of the machine, which may last for many
@@ -126,7 +142,11 @@ pub(crate) fn measure(
         for cell in &plan.both {
             let mut prepared = prepared(cell)?;
             // Comparing large outputs would take longer than everything else.
-            let comparable = !plan.sizes.iter().skip(1).any(|size| cell.ends_with(&format!("/{size}")));
+            let comparable = !plan
+                .sizes
+                .iter()
+                .skip(1)
+                .any(|size| cell.ends_with(&format!("/{size}")));
             if pass == 0 && comparable && !same(&(prepared.output)(), &go.output(cell)?) {
                 results.different.push(cell.clone());
             }
@@ -137,7 +157,10 @@ pub(crate) fn measure(
                     break;
                 }
                 let go = Some(go.time(cell, settings.millis)?);
-                best = best.or_faster(Measured { go, rust: settings.time(&mut prepared) });
+                best = best.or_faster(Measured {
+                    go,
+                    rust: settings.time(&mut prepared),
+                });
             }
             results.add(cell, best);
         }
@@ -148,7 +171,13 @@ pub(crate) fn measure(
             }
             for _ in 0..settings.rounds {
                 for (cell, prepared) in &mut turns {
-                    results.add(cell, Measured { go: None, rust: settings.time(prepared) });
+                    results.add(
+                        cell,
+                        Measured {
+                            go: None,
+                            rust: settings.time(prepared),
+                        },
+                    );
                 }
             }
         }
@@ -173,9 +202,13 @@ fn object(cell: &str) -> Option<&str> {
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+        }
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| same(a, b)))
+            a.len() == b.len()
+                && a.iter()
+                    .all(|(name, a)| b.get(name).is_some_and(|b| same(a, b)))
         }
         _ => a == b,
     }

@@ -10,7 +10,9 @@ use hyper::client::conn::http1::SendRequest;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use tokio_rustls::rustls::client::danger::{
+    HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
+};
 use tokio_rustls::rustls::crypto::CryptoProvider;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -80,16 +82,29 @@ impl Target {
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(Anyone(default_provider())))
             .with_no_client_auth();
-        Ok(Target { port, tls: TlsConnector::from(Arc::new(config)) })
+        Ok(Target {
+            port,
+            tls: TlsConnector::from(Arc::new(config)),
+        })
     }
 
     pub(crate) async fn connect(&self) -> Result<Client, Error> {
-        let failed = |message: String| Error::Request { request: "a connection".to_owned(), message };
-        let stream =
-            TcpStream::connect(("127.0.0.1", self.port)).await.map_err(|error| failed(error.to_string()))?;
-        stream.set_nodelay(true).map_err(|error| failed(error.to_string()))?;
+        let failed = |message: String| Error::Request {
+            request: "a connection".to_owned(),
+            message,
+        };
+        let stream = TcpStream::connect(("127.0.0.1", self.port))
+            .await
+            .map_err(|error| failed(error.to_string()))?;
+        stream
+            .set_nodelay(true)
+            .map_err(|error| failed(error.to_string()))?;
         let name = ServerName::try_from("localhost").map_err(|error| failed(error.to_string()))?;
-        let stream = self.tls.connect(name, stream).await.map_err(|error| failed(error.to_string()))?;
+        let stream = self
+            .tls
+            .connect(name, stream)
+            .await
+            .map_err(|error| failed(error.to_string()))?;
         let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
         let (sender, connection) = handshake.map_err(|error| failed(error.to_string()))?;
         // Its error is that of the request that waits.
@@ -112,7 +127,8 @@ impl Client {
         media: &str,
         body: String,
     ) -> Result<Response<Incoming>, Error> {
-        let failed = |error: &dyn std::error::Error| Error::request(&format!("{method} {path}"), error);
+        let failed =
+            |error: &dyn std::error::Error| Error::request(&format!("{method} {path}"), error);
         let request = Request::builder()
             .method(method)
             .uri(path)
@@ -124,7 +140,10 @@ impl Client {
             .body(Full::from(body))
             .map_err(|error| failed(&error))?;
         self.sender.ready().await.map_err(|error| failed(&error))?;
-        self.sender.send_request(request).await.map_err(|error| failed(&error))
+        self.sender
+            .send_request(request)
+            .await
+            .map_err(|error| failed(&error))
     }
 
     /// Sends a request and reads the answer to its end. Returns the status code and the number of bytes.
@@ -140,7 +159,8 @@ impl Client {
         let mut body = response.into_body();
         let mut length = 0;
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|error| Error::request(&format!("{method} {path}"), error))?;
+            let frame =
+                frame.map_err(|error| Error::request(&format!("{method} {path}"), error))?;
             length += frame.data_ref().map_or(0, Bytes::len);
         }
         Ok((code, length))
@@ -157,8 +177,12 @@ impl Client {
         let response = self.begin(method, path, media, body).await?;
         let code = response.status().as_u16();
         let request = format!("{method} {path}");
-        let body =
-            response.into_body().collect().await.map_err(|error| Error::request(&request, error))?.to_bytes();
+        let body = response
+            .into_body()
+            .collect()
+            .await
+            .map_err(|error| Error::request(&request, error))?
+            .to_bytes();
         if !(200..300).contains(&code) {
             let text: String = String::from_utf8_lossy(&body).chars().take(500).collect();
             return Err(Error::request(&request, format!("{code} {text}")));

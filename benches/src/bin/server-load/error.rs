@@ -4,7 +4,10 @@
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("`{path}`: {source}")]
-    File { path: String, source: std::io::Error },
+    File {
+        path: String,
+        source: std::io::Error,
+    },
     #[error("`{program}` {message}")]
     Program { program: String, message: String },
     #[error("{request}: {message}")]
@@ -20,6 +23,9 @@ impl Error {
     }
 
     pub(crate) fn request(request: &str, message: impl ToString) -> Self {
-        Error::Request { request: request.to_owned(), message: message.to_string() }
+        Error::Request {
+            request: request.to_owned(),
+            message: message.to_string(),
+        }
     }
 }

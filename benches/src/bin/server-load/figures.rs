@@ -35,12 +35,26 @@ pub(crate) struct Sizes {
 impl Sizes {
     pub(crate) fn full() -> Self {
         let seconds = Duration::from_secs;
-        Sizes { objects: 10_000, watchers: 1_000, changes: 100, lists: 5, time: seconds(6), rest: seconds(5) }
+        Sizes {
+            objects: 10_000,
+            watchers: 1_000,
+            changes: 100,
+            lists: 5,
+            time: seconds(6),
+            rest: seconds(5),
+        }
     }
 
     pub(crate) fn quick() -> Self {
         let time = Duration::from_millis(500);
-        Sizes { objects: 500, watchers: 50, changes: 20, lists: 3, time, rest: time }
+        Sizes {
+            objects: 500,
+            watchers: 50,
+            changes: 20,
+            lists: 3,
+            time,
+            rest: time,
+        }
     }
 }
 
@@ -93,7 +107,10 @@ fn milliseconds(time: Duration) -> f64 {
 /// The value below which a part of sorted values is.
 pub(crate) fn quantile(sorted: &[f64], part: f64) -> f64 {
     let at = (sorted.len() as f64 * part) as usize;
-    sorted.get(at.min(sorted.len().saturating_sub(1))).copied().unwrap_or(f64::NAN)
+    sorted
+        .get(at.min(sorted.len().saturating_sub(1)))
+        .copied()
+        .unwrap_or(f64::NAN)
 }
 
 /// Runs a task for each of some clients, each with a connection of its own, and returns the results.
@@ -129,7 +146,8 @@ async fn create(
         let next = next.clone();
         async move {
             loop {
-                let number = usize::try_from(next.fetch_add(1, Ordering::Relaxed)).unwrap_or(usize::MAX);
+                let number =
+                    usize::try_from(next.fetch_add(1, Ordering::Relaxed)).unwrap_or(usize::MAX);
                 if number >= count {
                     return Ok(());
                 }
@@ -150,7 +168,9 @@ async fn peak(target: &Target, time: Duration) -> Result<f64, Error> {
         let path = apply_path(PATH, &name);
         while Instant::now() < end {
             replicas += 1;
-            client.succeed("PATCH", &path, APPLY, deployment(&name, replicas % 100)).await?;
+            client
+                .succeed("PATCH", &path, APPLY, deployment(&name, replicas % 100))
+                .await?;
             let now = Instant::now();
             counted += u64::from(now >= begin && now < end);
         }
@@ -170,18 +190,25 @@ async fn paced(target: &Target, rate: f64, time: Duration) -> Result<Times, Erro
             let (name, mut replicas, mut times) = (format!("load-{number}"), 0, Vec::new());
             let path = apply_path(PATH, &name);
             loop {
-                let due = Duration::from_secs_f64(next.fetch_add(1, Ordering::Relaxed) as f64 / rate);
+                let due =
+                    Duration::from_secs_f64(next.fetch_add(1, Ordering::Relaxed) as f64 / rate);
                 if due > time {
                     return Ok(times);
                 }
                 tokio::time::sleep_until(begin + due).await;
                 replicas += 1;
-                client.succeed("PATCH", &path, APPLY, deployment(&name, replicas % 100)).await?;
+                client
+                    .succeed("PATCH", &path, APPLY, deployment(&name, replicas % 100))
+                    .await?;
                 times.push(milliseconds((begin + due).elapsed()));
             }
         }
     };
-    let mut times: Times = at_once(target, CLIENTS, task).await?.into_iter().flatten().collect();
+    let mut times: Times = at_once(target, CLIENTS, task)
+        .await?
+        .into_iter()
+        .flatten()
+        .collect();
     times.sort_by(f64::total_cmp);
     Ok(times)
 }
@@ -205,12 +232,28 @@ async fn list(target: &Target, path: &str, count: usize) -> Result<f64, Error> {
 /// The time from the first of some changes until every watcher has seen all.
 async fn watch(target: &Target, sizes: &Sizes) -> Result<f64, Error> {
     let mut writer = target.connect().await?;
-    writer.succeed("PATCH", &apply_path(CONFIG_MAPS, "watched"), APPLY, config_map("watched", 0)).await?;
-    let list = writer.succeed("GET", CONFIG_MAPS, JSON, String::new()).await?;
-    let list: Value = serde_json::from_slice(&list).map_err(|error| Error::request(CONFIG_MAPS, error))?;
-    let revision = list.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default();
+    writer
+        .succeed(
+            "PATCH",
+            &apply_path(CONFIG_MAPS, "watched"),
+            APPLY,
+            config_map("watched", 0),
+        )
+        .await?;
+    let list = writer
+        .succeed("GET", CONFIG_MAPS, JSON, String::new())
+        .await?;
+    let list: Value =
+        serde_json::from_slice(&list).map_err(|error| Error::request(CONFIG_MAPS, error))?;
+    let revision = list
+        .pointer("/metadata/resourceVersion")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     let path = format!("{CONFIG_MAPS}?watch=true&resourceVersion={revision}");
-    let (left, done) = (Arc::new(AtomicU64::new(sizes.watchers as u64)), Arc::new(Notify::new()));
+    let (left, done) = (
+        Arc::new(AtomicU64::new(sizes.watchers as u64)),
+        Arc::new(Notify::new()),
+    );
     let mut watchers = JoinSet::new();
     for _ in 0..sizes.watchers {
         let mut client = target.connect().await?;
@@ -220,8 +263,12 @@ async fn watch(target: &Target, sizes: &Sizes) -> Result<f64, Error> {
             let mut body = response.into_body();
             let mut seen = 0;
             while seen < changes {
-                let Some(Ok(frame)) = body.frame().await else { return };
-                seen += frame.data_ref().map_or(0, |data| data.iter().filter(|byte| **byte == b'\n').count());
+                let Some(Ok(frame)) = body.frame().await else {
+                    return;
+                };
+                seen += frame
+                    .data_ref()
+                    .map_or(0, |data| data.iter().filter(|byte| **byte == b'\n').count());
             }
             if left.fetch_sub(1, Ordering::Relaxed) == 1 {
                 done.notify_one();
@@ -233,12 +280,23 @@ async fn watch(target: &Target, sizes: &Sizes) -> Result<f64, Error> {
     let began = Instant::now();
     for number in 1..=sizes.changes {
         writer
-            .succeed("PATCH", &apply_path(CONFIG_MAPS, "watched"), APPLY, config_map("watched", number))
+            .succeed(
+                "PATCH",
+                &apply_path(CONFIG_MAPS, "watched"),
+                APPLY,
+                config_map("watched", number),
+            )
             .await?;
     }
     let seen = tokio::time::timeout(Duration::from_secs(60), done.notified()).await;
     seen.map_err(|_| {
-        Error::request(&path, format!("{} watchers have not seen all", left.load(Ordering::Relaxed)))
+        Error::request(
+            &path,
+            format!(
+                "{} watchers have not seen all",
+                left.load(Ordering::Relaxed)
+            ),
+        )
     })?;
     Ok(milliseconds(began.elapsed()))
 }
@@ -270,12 +328,18 @@ pub(crate) async fn measure(
             figures.insert("common99", quantile(&times, 0.99));
         }
         Some(rate) if !kind.is_kube() => {
-            figures.insert("common99", quantile(&paced(target, rate, sizes.time).await?, 0.99));
+            figures.insert(
+                "common99",
+                quantile(&paced(target, rate, sizes.time).await?, 0.99),
+            );
         }
         _ => {}
     }
     if kind.is_whole() {
-        create(target, PODS, sizes.objects, |number| pod(&format!("pod-{number}"))).await?;
+        create(target, PODS, sizes.objects, |number| {
+            pod(&format!("pod-{number}"))
+        })
+        .await?;
         figures.insert("list", list(target, PODS, sizes.lists).await?);
         figures.insert("watch", watch(target, sizes).await?);
     }
@@ -283,7 +347,10 @@ pub(crate) async fn measure(
 }
 
 async fn fill(server: &Server, sizes: &Sizes, figures: &mut Figures) -> Result<(), Error> {
-    create(&server.target, PATH, sizes.objects, |number| deployment(&format!("web-{number}"), 1)).await?;
+    create(&server.target, PATH, sizes.objects, |number| {
+        deployment(&format!("web-{number}"), 1)
+    })
+    .await?;
     tokio::time::sleep(sizes.rest).await;
     figures.insert("filled", server.memory()?);
     Ok(())

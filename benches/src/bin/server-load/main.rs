@@ -1,12 +1,12 @@
 //! Measures `fieldmanager serve` beside kube-apiserver under load, and prints a table for docs/apiserver.md.
 //!
 //! Both servers have the same clients: HTTP/1.1 over TLS, a token, JSON, and a connection for each client. They share the
-//! processors with the clients. kube-apiserver is the program of `conformance/oracle/server/build.sh`, with etcd in the same
+//! processors with the clients. kube-apiserver is the program of `comparison/oracle/server/build.sh`, with etcd in the same
 //! process; `fieldmanager` needs the feature `etcd`:
 //!
 //! ```console
 //! $ cargo build --release -p fieldmanager-cli --features etcd
-//! $ conformance/oracle/server/build.sh target/kube-apiserver
+//! $ comparison/oracle/server/build.sh target/kube-apiserver
 //! $ cargo run --release -p fieldmanager-benches --bin server-load -- \
 //!       target/release/fieldmanager target/kube-apiserver --mixed 600 --docs
 //! ```
@@ -77,7 +77,9 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
     let ended = runtime.map_err(|error| Error::request("a runtime", error));
     match ended.and_then(|runtime| runtime.block_on(run(&arguments, &mut io::stdout().lock()))) {
         Ok(code) => code,
@@ -96,9 +98,16 @@ async fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Err
         disk: arguments.disk.clone(),
         tmpfs: arguments.tmpfs.clone(),
     };
-    let sizes = if arguments.quick { Sizes::quick() } else { Sizes::full() };
+    let sizes = if arguments.quick {
+        Sizes::quick()
+    } else {
+        Sizes::full()
+    };
     let runs = if arguments.quick { 1 } else { arguments.runs };
-    let kinds: Vec<Kind> = programs.kinds().filter(|kind| kind.title().contains(&arguments.only)).collect();
+    let kinds: Vec<Kind> = programs
+        .kinds()
+        .filter(|kind| kind.title().contains(&arguments.only))
+        .collect();
     let (mut all, mut curves) = (Runs::new(), BTreeMap::new());
     for run in 1..=runs {
         let mut common = None;
@@ -124,13 +133,20 @@ async fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Err
     if seconds > 0 {
         let seed = arguments.seed.unwrap_or_else(|| fastrand::u64(..));
         eprintln!("seed {seed}");
-        let found = mixed::mixed(&programs, Kind::Memory, Duration::from_secs(seconds), seed).await?;
+        let found =
+            mixed::mixed(&programs, Kind::Memory, Duration::from_secs(seconds), seed).await?;
         text = format!("{text}\nMixed load: {}", report::mixed(&found));
         is_faultless = found.is_faultless();
-        lines.push(Line { name: Kind::Memory.title().replace('`', ""), points: found.memory });
+        lines.push(Line {
+            name: Kind::Memory.title().replace('`', ""),
+            points: found.memory,
+        });
     }
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
-    let folder = arguments.plots.clone().or_else(|| arguments.docs.then(|| docs.join("apiserver")));
+    let folder = arguments
+        .plots
+        .clone()
+        .or_else(|| arguments.docs.then(|| docs.join("apiserver")));
     if let Some(folder) = folder {
         plots(&folder, &curves, &lines)?;
     }
@@ -138,13 +154,19 @@ async fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Err
         write_docs(&docs.join("apiserver.md"), &text, !lines.is_empty())?;
     }
     out.write_all(text.as_bytes()).map_err(printed)?;
-    Ok(if is_faultless { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if is_faultless {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 /// Replaces the figures of a page.
 fn write_docs(page: &Path, report: &str, has_memory: bool) -> Result<(), Error> {
     let text = std::fs::read_to_string(page).map_err(Error::file(page))?;
-    let parts = text.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+    let parts = text
+        .split_once(BEGIN)
+        .and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
     let (before, after) =
         parts.ok_or_else(|| Error::request(&page.display().to_string(), "it has no marks"))?;
     let mut plots = "![Times of an apply](apiserver/applies.svg)\n".to_owned();
@@ -163,15 +185,28 @@ fn plots(folder: &Path, curves: &BTreeMap<Kind, Times>, memory: &[Line]) -> Resu
         .map(|(kind, times)| Line {
             name: kind.title().replace('`', ""),
             points: (1..1000)
-                .map(|part| (f64::from(part) / 10.0, quantile(times, f64::from(part) / 1000.0)))
+                .map(|part| {
+                    (
+                        f64::from(part) / 10.0,
+                        quantile(times, f64::from(part) / 1000.0),
+                    )
+                })
                 .collect(),
         })
         .collect();
-    let titles = Titles { caption: "An apply at half the greatest rate", x: "percentile", y: "ms" };
+    let titles = Titles {
+        caption: "An apply at half the greatest rate",
+        x: "percentile",
+        y: "ms",
+    };
     plot::draw(&folder.join("applies.svg"), &titles, &applies, true)?;
     if memory.is_empty() {
         return Ok(());
     }
-    let titles = Titles { caption: "Memory under mixed load", x: "seconds", y: "MiB" };
+    let titles = Titles {
+        caption: "Memory under mixed load",
+        x: "seconds",
+        y: "MiB",
+    };
     plot::draw(&folder.join("memory.svg"), &titles, memory, false)
 }

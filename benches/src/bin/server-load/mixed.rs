@@ -41,7 +41,11 @@ impl Mixed {
     /// The greatest memory in MiB, and that which is allowed.
     pub(crate) fn greatest(&self) -> (f64, f64) {
         let first = self.memory.first().map_or(0.0, |(_, memory)| *memory);
-        let greatest = self.memory.iter().map(|(_, memory)| *memory).fold(0.0, f64::max);
+        let greatest = self
+            .memory
+            .iter()
+            .map(|(_, memory)| *memory)
+            .fold(0.0, f64::max);
         (greatest, first + GROWTH)
     }
 
@@ -61,7 +65,12 @@ struct Counters {
 
 impl Counters {
     fn error(&self, text: String) {
-        *self.errors.lock().unwrap_or_else(PoisonError::into_inner).entry(text).or_default() += 1;
+        *self
+            .errors
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(text)
+            .or_default() += 1;
     }
 }
 
@@ -82,7 +91,12 @@ pub(crate) async fn mixed(
         tasks.spawn(requests(server.target.clone(), counters.clone(), seed, end));
     }
     for number in 0..WATCHERS {
-        tasks.spawn(watches(server.target.clone(), counters.clone(), number, end));
+        tasks.spawn(watches(
+            server.target.clone(),
+            counters.clone(),
+            number,
+            end,
+        ));
     }
     let mut memory = Vec::new();
     while Instant::now() < end {
@@ -92,12 +106,26 @@ pub(crate) async fn mixed(
     while let Some(ended) = tasks.join_next().await {
         ended.map_err(|error| Error::request("a client", error))??;
     }
-    let errors = counters.errors.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let errors = counters
+        .errors
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-    Ok(Mixed { memory, requests: count(&counters.requests), events: count(&counters.events), errors })
+    Ok(Mixed {
+        memory,
+        requests: count(&counters.requests),
+        events: count(&counters.events),
+        errors,
+    })
 }
 
-async fn requests(target: Target, counters: Arc<Counters>, seed: u64, end: Instant) -> Result<(), Error> {
+async fn requests(
+    target: Target,
+    counters: Arc<Counters>,
+    seed: u64,
+    end: Instant,
+) -> Result<(), Error> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut client = target.connect().await?;
     while Instant::now() < end {
@@ -109,7 +137,12 @@ async fn requests(target: Target, counters: Arc<Counters>, seed: u64, end: Insta
         let (method, path, media, body) = match random.u8(..100) {
             0..50 => ("PATCH", applied, APPLY, object.to_string()),
             50..60 => ("PUT", one, JSON, object.to_string()),
-            60..70 => ("PATCH", one, "application/merge-patch+json", object.to_string()),
+            60..70 => (
+                "PATCH",
+                one,
+                "application/merge-patch+json",
+                object.to_string(),
+            ),
             70..80 => ("DELETE", one, JSON, String::new()),
             80..85 => ("POST", PATH.to_owned(), JSON, object.to_string()),
             85..98 => ("GET", one, JSON, String::new()),
@@ -130,7 +163,12 @@ async fn requests(target: Target, counters: Arc<Counters>, seed: u64, end: Insta
     Ok(())
 }
 
-async fn watches(target: Target, counters: Arc<Counters>, number: usize, end: Instant) -> Result<(), Error> {
+async fn watches(
+    target: Target,
+    counters: Arc<Counters>,
+    number: usize,
+    end: Instant,
+) -> Result<(), Error> {
     while Instant::now() < end {
         let mut client = target.connect().await?;
         // They begin and end all the time.
@@ -143,7 +181,10 @@ async fn watches(target: Target, counters: Arc<Counters>, number: usize, end: In
                 Ok(None) => break,
                 Ok(Some(Ok(frame))) => {
                     counters.events.fetch_add(1, Ordering::Relaxed);
-                    if frame.data_ref().is_some_and(|data| data.starts_with(br#"{"type":"ERROR""#)) {
+                    if frame
+                        .data_ref()
+                        .is_some_and(|data| data.starts_with(br#"{"type":"ERROR""#))
+                    {
                         counters.error("an ERROR in a watch".to_owned());
                     }
                 }

@@ -30,7 +30,12 @@ pub(crate) struct Titles {
 }
 
 /// Draws lines to an SVG file. Times have a logarithmic axis.
-pub(crate) fn draw(path: &Path, titles: &Titles, lines: &[Line], is_log: bool) -> Result<(), Error> {
+pub(crate) fn draw(
+    path: &Path,
+    titles: &Titles,
+    lines: &[Line],
+    is_log: bool,
+) -> Result<(), Error> {
     let failed = |error: DrawingAreaErrorKind<std::io::Error>| Error::Plot(error.to_string());
     let area = SVGBackend::new(path, SIZE).into_drawing_area();
     area.fill(&WHITE).map_err(failed)?;
@@ -39,12 +44,21 @@ pub(crate) fn draw(path: &Path, titles: &Titles, lines: &[Line], is_log: bool) -
     let high = points().map(|(_, y)| *y).fold(0.0, f64::max) * 1.3 + 1.0;
     let low = points().map(|(_, y)| *y).fold(high, f64::min).max(0.01);
     let mut builder = ChartBuilder::on(&area);
-    builder.caption(titles.caption, ("sans-serif", 20)).margin(8).x_label_area_size(44).y_label_area_size(70);
+    builder
+        .caption(titles.caption, ("sans-serif", 20))
+        .margin(8)
+        .x_label_area_size(44)
+        .y_label_area_size(70);
     macro_rules! chart {
         ($range:expr) => {{
-            let mut chart = builder.build_cartesian_2d(0.0..right, $range).map_err(failed)?;
+            let mut chart = builder
+                .build_cartesian_2d(0.0..right, $range)
+                .map_err(failed)?;
             let mut mesh = chart.configure_mesh();
-            mesh.light_line_style(WHITE).x_desc(titles.x).y_desc(titles.y).label_style(("sans-serif", 15));
+            mesh.light_line_style(WHITE)
+                .x_desc(titles.x)
+                .y_desc(titles.y)
+                .label_style(("sans-serif", 15));
             mesh.draw().map_err(failed)?;
             for (line, color) in lines.iter().zip(COLORS) {
                 let style = color.stroke_width(2);
@@ -55,8 +69,13 @@ pub(crate) fn draw(path: &Path, titles: &Titles, lines: &[Line], is_log: bool) -
                     .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 22, y)], style));
             }
             let mut labels = chart.configure_series_labels();
-            labels.position(SeriesLabelPosition::UpperLeft).background_style(WHITE.mix(0.85));
-            labels.label_font(("sans-serif", 15)).draw().map_err(failed)?;
+            labels
+                .position(SeriesLabelPosition::UpperLeft)
+                .background_style(WHITE.mix(0.85));
+            labels
+                .label_font(("sans-serif", 15))
+                .draw()
+                .map_err(failed)?;
         }};
     }
     if is_log {

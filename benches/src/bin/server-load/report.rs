@@ -17,8 +17,16 @@ const ROWS: [(&str, &str, &str); 9] = [
     ("memory with {objects} Deployments", "filled", "MiB"),
     ("applies per second, 32 clients", "peak", ""),
     ("median of an apply at half of that rate", "half50", "ms"),
-    ("99th percentile of an apply at half of that rate", "half99", "ms"),
-    ("the same at half the rate of kube-apiserver", "common99", "ms"),
+    (
+        "99th percentile of an apply at half of that rate",
+        "half99",
+        "ms",
+    ),
+    (
+        "the same at half the rate of kube-apiserver",
+        "common99",
+        "ms",
+    ),
     ("list of {objects} Pods, last byte", "list", "ms"),
     ("{watchers} watchers see {changes} changes", "watch", "ms"),
 ];
@@ -39,8 +47,11 @@ const WANTED: [(&str, Kind, Kind, f64); 10] = [
 
 /// The median of a figure over all runs of a kind.
 fn median(runs: &Runs, kind: Kind, name: &str) -> Option<f64> {
-    let mut values: Vec<f64> =
-        runs.get(&kind)?.iter().filter_map(|figures| figures.get(name).copied()).collect();
+    let mut values: Vec<f64> = runs
+        .get(&kind)?
+        .iter()
+        .filter_map(|figures| figures.get(name).copied())
+        .collect();
     values.sort_by(f64::total_cmp);
     (!values.is_empty()).then(|| quantile(&values, 0.5))
 }
@@ -81,7 +92,11 @@ pub(crate) fn markdown(runs: &Runs, title: impl Fn(&str) -> String) -> String {
         }
         let _ = write!(text, "| {} |", title(row));
         for value in values {
-            let _ = write!(text, " {} |", value.map_or_else(|| "-".to_owned(), |value| shown(value, unit)));
+            let _ = write!(
+                text,
+                " {} |",
+                value.map_or_else(|| "-".to_owned(), |value| shown(value, unit))
+            );
         }
         text.push('\n');
     }
@@ -91,7 +106,10 @@ pub(crate) fn markdown(runs: &Runs, title: impl Fn(&str) -> String) -> String {
         let (row, ..) = ROWS.iter().find(|(_, row, _)| row == name)?;
         let verdict = if factor >= *wanted { "met" } else { "missed" };
         let (ours, theirs) = (ours.title(), theirs.title());
-        Some(format!("| {} | {ours} | {theirs} | {wanted} | {factor:.1} | {verdict} |\n", title(row)))
+        Some(format!(
+            "| {} | {ours} | {theirs} | {wanted} | {factor:.1} | {verdict} |\n",
+            title(row)
+        ))
     });
     let ratios: String = ratios.collect();
     if !ratios.is_empty() {
@@ -107,13 +125,20 @@ pub(crate) fn markdown(runs: &Runs, title: impl Fn(&str) -> String) -> String {
 pub(crate) fn mixed(mixed: &Mixed) -> String {
     let seconds = mixed.memory.last().map_or(0.0, |(seconds, _)| *seconds);
     let part = |from: f64, to: f64| {
-        let within = mixed.memory.iter().filter(|(at, _)| *at >= seconds * from && *at <= seconds * to);
+        let within = mixed
+            .memory
+            .iter()
+            .filter(|(at, _)| *at >= seconds * from && *at <= seconds * to);
         let mut values: Vec<f64> = within.map(|(_, memory)| *memory).collect();
         values.sort_by(f64::total_cmp);
         quantile(&values, 0.5)
     };
     let (greatest, bound) = mixed.greatest();
-    let verdict = if greatest <= bound { "within" } else { "beyond" };
+    let verdict = if greatest <= bound {
+        "within"
+    } else {
+        "beyond"
+    };
     let mut text = format!(
         "{} requests and {} events in {seconds:.0} s; median memory in fifths of that time: {:.0}, {:.0}, {:.0}, {:.0}, {:.0} MiB; at \
          most {greatest:.0} MiB, {verdict} the bound of {bound:.0} MiB; ",

@@ -23,8 +23,13 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 5] =
-        [Kind::KubeMemory, Kind::KubeDisk, Kind::Memory, Kind::File, Kind::Etcd];
+    pub(crate) const ALL: [Kind; 5] = [
+        Kind::KubeMemory,
+        Kind::KubeDisk,
+        Kind::Memory,
+        Kind::File,
+        Kind::Etcd,
+    ];
 
     pub(crate) fn title(self) -> &'static str {
         match self {
@@ -78,12 +83,18 @@ impl Drop for Killed {
 /// A port that nothing listens on.
 fn free_port() -> Result<u16, Error> {
     let listener = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    listener.map(|address| address.port()).map_err(|error| Error::request("a free port", error))
+    listener
+        .map(|address| address.port())
+        .map_err(|error| Error::request("a free port", error))
 }
 
 fn spawn(program: &Path, arguments: &[String], log: &Path) -> Result<Killed, Error> {
     let file = std::fs::File::create(log).map_err(Error::file(log))?;
-    let child = Command::new(program).args(arguments).stdout(Stdio::null()).stderr(file).spawn();
+    let child = Command::new(program)
+        .args(arguments)
+        .stdout(Stdio::null())
+        .stderr(file)
+        .spawn();
     child.map(Killed).map_err(Error::file(program))
 }
 
@@ -95,19 +106,29 @@ impl Programs {
     /// The kinds that can be started.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = Kind> {
         let has_kube = self.kube.is_some();
-        Kind::ALL.into_iter().filter(move |kind| has_kube || matches!(kind, Kind::Memory | Kind::File))
+        Kind::ALL
+            .into_iter()
+            .filter(move |kind| has_kube || matches!(kind, Kind::Memory | Kind::File))
     }
 
     fn kube(&self) -> Result<&Path, Error> {
-        let missing =
-            || Error::Program { program: "kube-apiserver".to_owned(), message: "is not given".to_owned() };
+        let missing = || Error::Program {
+            program: "kube-apiserver".to_owned(),
+            message: "is not given".to_owned(),
+        };
         self.kube.as_deref().ok_or_else(missing)
     }
 
     /// Starts a server and waits for its first answer.
     pub(crate) async fn start(&self, kind: Kind) -> Result<Server, Error> {
-        let parent = if matches!(kind, Kind::KubeDisk | Kind::File) { &self.disk } else { &self.tmpfs };
-        let folder = tempfile::Builder::new().prefix("server-load-").tempdir_in(parent);
+        let parent = if matches!(kind, Kind::KubeDisk | Kind::File) {
+            &self.disk
+        } else {
+            &self.tmpfs
+        };
+        let folder = tempfile::Builder::new()
+            .prefix("server-load-")
+            .tempdir_in(parent);
         let folder = folder.map_err(Error::file(parent))?;
         let path = |name: &str| folder.path().join(name);
         let text = |name: &str| path(name).display().to_string();
@@ -152,21 +173,37 @@ impl Programs {
         let began = Instant::now();
         let mut process = spawn(program, &arguments, &log)?;
         while !is_ready(&target).await {
-            let ended = process.0.try_wait().map_err(Error::file(program))?.is_some();
+            let ended = process
+                .0
+                .try_wait()
+                .map_err(Error::file(program))?
+                .is_some();
             if ended || began.elapsed() > Duration::from_secs(60) {
                 let log = std::fs::read_to_string(&log).unwrap_or_default();
                 let message = format!("is not ready: {}", log.lines().last().unwrap_or_default());
-                return Err(Error::Program { program: program.display().to_string(), message });
+                return Err(Error::Program {
+                    program: program.display().to_string(),
+                    message,
+                });
             }
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
-        Ok(Server { process, _etcd: other, _folder: folder, target, start: began.elapsed() })
+        Ok(Server {
+            process,
+            _etcd: other,
+            _folder: folder,
+            target,
+            start: began.elapsed(),
+        })
     }
 }
 
 async fn until_listening(port: &str) -> Result<(), Error> {
     for _ in 0..3000 {
-        if tokio::net::TcpStream::connect(format!("127.0.0.1:{port}")).await.is_ok() {
+        if tokio::net::TcpStream::connect(format!("127.0.0.1:{port}"))
+            .await
+            .is_ok()
+        {
             return Ok(());
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -175,8 +212,13 @@ async fn until_listening(port: &str) -> Result<(), Error> {
 }
 
 async fn is_ready(target: &Target) -> bool {
-    let Ok(mut client) = target.connect().await else { return false };
-    matches!(client.send("GET", "/readyz", JSON, String::new()).await, Ok((200, _)))
+    let Ok(mut client) = target.connect().await else {
+        return false;
+    };
+    matches!(
+        client.send("GET", "/readyz", JSON, String::new()).await,
+        Ok((200, _))
+    )
 }
 
 impl Server {
@@ -184,7 +226,11 @@ impl Server {
     pub(crate) fn memory(&self) -> Result<f64, Error> {
         let path = PathBuf::from(format!("/proc/{}/statm", self.process.0.id()));
         let text = std::fs::read_to_string(&path).map_err(Error::file(&path))?;
-        let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<f64>().ok()).unwrap_or_default();
+        let pages = text
+            .split(' ')
+            .nth(1)
+            .and_then(|pages| pages.parse::<f64>().ok())
+            .unwrap_or_default();
         Ok(pages / 256.0)
     }
 }

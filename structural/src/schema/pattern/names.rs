@@ -2,8 +2,8 @@
 
 /// The POSIX classes.
 pub(super) const POSIX: [&str; 14] = [
-    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space",
-    "upper", "word", "xdigit",
+    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct",
+    "space", "upper", "word", "xdigit",
 ];
 
 /// The general categories of Unicode.
@@ -34,9 +34,13 @@ const ALIASES: &str = "\
 /// Whether Go has a Unicode class with this name. Case, underscores, hyphens and spaces are ignored.
 pub(super) fn is_unicode_class(name: &str) -> bool {
     let plain = |name: &str| -> String {
-        name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).map(|c| c.to_ascii_lowercase()).collect()
+        name.chars()
+            .filter(|c| !matches!(c, '_' | '-' | ' '))
+            .map(|c| c.to_ascii_lowercase())
+            .collect()
     };
     let name = plain(name);
+
     ["Any Assigned ASCII", CATEGORIES, SCRIPTS, ALIASES]
         .into_iter()
         .flat_map(str::split_ascii_whitespace)

@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+"""Sends manifests to two API servers, and compares their answers.
+
+    run.py FOLDER --real URL TOKEN --server URL TOKEN [--index FILE] [--limit N]
+
+FOLDER has a folder OWNER+NAME@COMMIT for each repository; index.txt has the ones of the last run. Each object of a built-in kind, and each
+definition, is created strictly (dry run) and leniently, read, applied twice, patched by a merge patch and a strategic merge
+patch, updated without a change, printed as a table, and deleted. Answers are compared but for what no two servers have in
+common: uids, versions, times, addresses and ports that the server allocates.
+
+The program ends with 1 if answers differ otherwise than explained.txt says: a line has the kind, the request, the path of
+the difference and, after " # ", the reason; each of the three is a regular expression.
+"""
+
+import argparse
+import concurrent.futures
+import copy
+import hashlib
+import http.client
+import json
+import pathlib
+import re
+import socket
+import ssl
+import sys
+import urllib.parse
+
+import yaml
+
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+PATCHES = {
+    "merge": "application/merge-patch+json",
+    "strategic": "application/strategic-merge-patch+json",
+}
+TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json"
+
+
+class Server:
+    """An API server, with a connection of its own."""
+
+    def __init__(self, url, token):
+        self.url, self.token = urllib.parse.urlsplit(url), token
+        self.connection = None
+
+    def send(self, method, path, body=None, content_type="application/json", accept="application/json"):
+        """The code, the body and the warnings of an answer."""
+        headers = {"Authorization": f"Bearer {self.token}", "Accept": accept}
+        if body is not None:
+            headers["Content-Type"] = content_type
+            body = json.dumps(body)
+        for attempt in range(2):
+            if self.connection is None:
+                self.connection = self.connect()
+            try:
+                self.connection.request(method, path, body, headers)
+                answer = self.connection.getresponse()
+                text = answer.read().decode()
+                break
+            except (http.client.HTTPException, ConnectionError):
+                self.connection = None
+                if attempt == 1:
+                    raise
+        try:
+            content = json.loads(text)
+        except ValueError:
+            content = text
+        return answer.status, content, sorted(answer.headers.get_all("Warning") or [])
+
+    def connect(self):
+        if self.url.scheme == "https":
+            context = ssl._create_unverified_context()
+            connection = http.client.HTTPSConnection(self.url.hostname, self.url.port, context=context)
+        else:
+            connection = http.client.HTTPConnection(self.url.hostname, self.url.port)
+        connection.connect()
+        # The head and the body are two packets, of which the second would wait for an acknowledgement.
+        connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
+
+
+def objects_of(folder, repository):
+    """The objects of the manifests of a folder, with their files."""
+    for file in sorted(folder.rglob("*")):
+        if file.suffix not in (".yaml", ".yml", ".json") or not file.is_file():
+            continue
+        try:
+            documents = list(yaml.load_all(file.read_text(), LOADER))
+        except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError):
+            continue
+        for document in documents:
+            items = document.get("items") if isinstance(document, dict) else None
+            for item in items if isinstance(items, list) else [document]:
+                if not isinstance(item, dict) or not isinstance(item.get("metadata"), dict):
+                    continue
+                try:
+                    # Values of YAML that JSON does not have, such as dates, are no manifest.
+                    item = json.loads(json.dumps(item))
+                except (TypeError, ValueError):
+                    continue
+                if isinstance(item.get("kind"), str) and isinstance(item.get("apiVersion"), str):
+                    yield f"{repository}/{file.relative_to(folder)}", item
+
+
+def resources_of(server):
+    """The resources that a server has, by version and kind."""
+    found = {}
+    versions = ["/api/v1"]
+    for group in server.send("GET", "/apis")[1]["groups"]:
+        versions += [f"/apis/{version['groupVersion']}" for version in group["versions"]]
+    for path in versions:
+        for resource in server.send("GET", path)[1]["resources"]:
+            if "/" not in resource["name"] and {"create", "get", "patch"} <= set(resource["verbs"]):
+                version = path.removeprefix("/api/").removeprefix("/apis/")
+                found[version, resource["kind"]] = (path, resource["name"], resource["namespaced"])
+    return found
+
+
+def requests_of(item, resource, number):
+    """The requests about an object: their names, and functions that send them."""
+    path, plural, namespaced = resource
+    item = unprivileged(copy.deepcopy(item))
+    metadata = item["metadata"]
+    if item["kind"] != "CustomResourceDefinition":
+        # Objects of different files have the same name.
+        metadata["name"] = unique(metadata.get("name"), number)
+    metadata.pop("generateName", None)
+    if namespaced:
+        metadata["namespace"] = "default"
+        path += "/namespaces/default"
+    else:
+        metadata.pop("namespace", None)
+    collection = f"{path}/{plural}"
+    one = f"{collection}/{urllib.parse.quote(str(metadata.get('name')))}"
+
+    def patch(name, body, query=""):
+        kind = PATCHES.get(name, "application/apply-patch+yaml")
+        return lambda server: server.send("PATCH", one + query, body, kind)
+
+    def update(server):
+        code, live, _ = server.send("GET", one)
+        return server.send("PUT", one, live) if code == 200 else (code, live, [])
+
+    apply = patch("apply", item, "?fieldManager=ops&force=true")
+    return [
+        ("strict", lambda server: server.send("POST", f"{collection}?fieldValidation=Strict&dryRun=All", item)),
+        ("create", lambda server: server.send("POST", f"{collection}?fieldValidation=Warn", item)),
+        ("get", lambda server: server.send("GET", one)),
+        ("apply", apply),
+        ("apply again", apply),
+        ("merge", patch("merge", {"metadata": {"labels": {"compared": "merge"}}})),
+        ("strategic", patch("strategic", {"metadata": {"annotations": {"compared": "strategic"}}})),
+        ("update", update),
+        ("table", lambda server: server.send("GET", one, accept=TABLE)),
+        ("delete", lambda server: server.send("DELETE", f"{one}?gracePeriodSeconds=0")),
+    ]
+
+
+def unprivileged(value):
+    """A value without privileged containers, which kube-apiserver refuses without `--allow-privileged`."""
+    if isinstance(value, list):
+        return [unprivileged(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: unprivileged(inner) for name, inner in value.items() if (name, inner) != ("privileged", True)}
+
+
+def unique(name, number):
+    if not isinstance(name, str) or not name:
+        return name
+    return f"{name[:40].rstrip('-.:')}-{number}"
+
+
+def common(answer, item):
+    """What two servers have in common of an answer."""
+    code, body, warnings = answer
+    text = json.dumps(body)
+    for uid in set(re.findall(r'"uid": "([0-9a-f-]{36})"', text)):
+        text = text.replace(uid, "UID")
+    body = json.loads(text)
+    walk(body, item)
+    return {"code": code, "body": body, "warnings": warnings}
+
+
+TIMES = {"creationTimestamp", "deletionTimestamp", "time", "lastTransitionTime", "lastUpdateTime", "lastProbeTime"}
+
+
+def walk(value, item):
+    if isinstance(value, list):
+        for inner in value:
+            walk(inner, item)
+    if not isinstance(value, dict):
+        return
+    for name, inner in value.items():
+        if name in TIMES and isinstance(inner, str):
+            value[name] = "TIME"
+        elif name == "resourceVersion":
+            value[name] = "VERSION"
+        elif name == "cells" and isinstance(inner, list):
+            value[name] = [re.sub(r"^\d+[smhd]\d*[smh]?$|^<invalid>$", "AGE", str(cell)) for cell in inner]
+            value[name] = [re.sub(r"\b10\.96\.\d+\.\d+\b", "ADDRESS", cell) for cell in value[name]]
+            value[name] = [re.sub(r":3[0-2]\d{3}/", ":PORT/", cell) for cell in value[name]]
+        elif name in ("nodePort", "healthCheckNodePort") and str(inner) not in json.dumps(item):
+            value[name] = "PORT"
+        elif name == "clusterIP" and isinstance(inner, str) and inner.startswith("10.96."):
+            value[name] = "ADDRESS"
+        elif name == "clusterIPs" and isinstance(inner, list):
+            value[name] = ["ADDRESS" if str(one).startswith("10.96.") else one for one in inner]
+        else:
+            walk(inner, item)
+
+
+def difference(real, ours, path=""):
+    """The path and the values of the first difference; `None` if there is none."""
+    if isinstance(real, dict) and isinstance(ours, dict):
+        for name in sorted(real.keys() | ours.keys()):
+            if name not in real or name not in ours:
+                return f"{path}.{name}", real.get(name, "absent"), ours.get(name, "absent")
+            found = difference(real[name], ours[name], f"{path}.{name}")
+            if found:
+                return found
+        return None
+    if isinstance(real, list) and isinstance(ours, list) and len(real) == len(ours):
+        for at, (one, other) in enumerate(zip(real, ours)):
+            found = difference(one, other, f"{path}[{at}]")
+            if found:
+                return found
+        return None
+    return None if real == ours and isinstance(real, bool) == isinstance(ours, bool) else (path, real, ours)
+
+
+def compare(real, ours, number, file, item, resource):
+    """The differences of the answers about an object, and the number of requests."""
+    found, count = [], 0
+    for name, send in requests_of(item, resource, number):
+        count += 1
+        answers = [common(send(server), item) for server in (real, ours)]
+        different = difference(*answers)
+        if different:
+            found.append((item["kind"], name, *different, file))
+        # Without an object, the other requests are answered with 404.
+        if name == "create" and answers[0]["code"] >= 400 and answers[1]["code"] >= 400:
+            break
+    return found, count
+
+
+def explanations(file):
+    if not file.exists():
+        return []
+    lines = [line for line in file.read_text().splitlines() if line.strip() and not line.startswith("#")]
+    parsed = [line.partition(" # ") for line in lines]
+    return [([re.compile(part) for part in what.split()], reason) for what, _, reason in parsed]
+
+
+def listed(index):
+    """The repositories with their commits, and below each its files with their numbers of objects."""
+    lines, last = [], None
+    for file, count in index.items():
+        repository, _, path = file.partition("/")
+        if repository != last:
+            lines.append(repository.replace("+", "/").replace("@", " "))
+            last = repository
+        lines.append(f"  {path} {count}")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--real", nargs=2, required=True, metavar=("URL", "TOKEN"))
+    parser.add_argument("--server", nargs=2, required=True, metavar=("URL", "TOKEN"))
+    parser.add_argument("--index", type=pathlib.Path, help="write the files and their numbers of objects")
+    parser.add_argument("--limit", type=int, default=250, help="the most objects of a repository")
+    options = parser.parse_args()
+
+    resources = resources_of(Server(*options.real))
+    known, chosen, index = set(), [], {}
+    for folder in sorted(path for path in options.folder.iterdir() if path.is_dir()):
+        taken = 0
+        for file, item in objects_of(folder, folder.name):
+            resource = resources.get((item["apiVersion"], item["kind"]))
+            digest = hashlib.sha256(json.dumps(item, sort_keys=True).encode()).digest()
+            if resource is None or digest in known or item["kind"] == "Namespace" or taken >= options.limit:
+                continue
+            known.add(digest)
+            taken += 1
+            index[file] = index.get(file, 0) + 1
+            chosen.append((len(chosen), file, item, resource))
+    if options.index:
+        options.index.write_text(listed(index))
+
+    # Definitions come one after the other, since they have names in common.
+    def run(part):
+        pair = Server(*options.real), Server(*options.server)
+        return [compare(*pair, *one) for one in part]
+
+    definitions = [one for one in chosen if one[2]["kind"] == "CustomResourceDefinition"]
+    others = [one for one in chosen if one[2]["kind"] != "CustomResourceDefinition"]
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        results = [one for part in pool.map(run, [others[at::3] for at in range(3)] + [definitions]) for one in part]
+
+    reasons = explanations(pathlib.Path(__file__).parent / "explained.txt")
+    explained, unexplained = {}, []
+    for different in (one for found, _ in results for one in found):
+        kind, name, path = different[:3]
+        values = (kind, name.replace(" ", "-"), path)
+        for patterns, reason in reasons:
+            if all(pattern.fullmatch(value) for pattern, value in zip(patterns, values)):
+                explained[reason] = explained.get(reason, 0) + 1
+                break
+        else:
+            unexplained.append(different)
+
+    for kind, name, path, real, ours, file in unexplained:
+        print(f"{kind} {name} {path}\n  kube-apiserver {json.dumps(real)[:600]}\n  this server    {json.dumps(ours)[:600]}\n  {file}")
+    for reason, count in sorted(explained.items()):
+        print(f"{count} explained: {reason}")
+    repositories = len({file.split("/")[0] for file in index})
+    requests = sum(count for _, count in results)
+    print(f"{len(chosen)} objects of {repositories} repositories, {requests} requests, {len(unexplained)} unexplained differences")
+    sys.exit(1 if unexplained else 0)
+
+
+main()

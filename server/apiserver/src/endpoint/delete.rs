@@ -1,0 +1,551 @@
+//! `DELETE` of objects and of collections.
+
+use fieldmanager_handlers::internal::Media;
+use fieldmanager_managedfields::{Status, Time};
+use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
+use fieldmanager_value::{List, Value};
+
+use super::definition::deleted_definition;
+use super::failure::{Unwritten, until_written};
+use super::{Answer, Call, Content, Core, Failure, with_warning};
+use crate::collector::Propagation;
+use crate::object::{
+    FOREGROUND, ORPHAN, at_revision, finalizers, has_items, is_terminating, map, metadata, text,
+    with, with_field, with_metadata,
+};
+use crate::query::Query;
+use crate::registry::Served;
+use crate::store::{Entry, Write};
+
+/// The namespaces that cannot be deleted.
+const PERMANENT: [&str; 3] = ["default", "kube-system", "kube-public"];
+
+/// 9999-12-31T23:59:59Z, the last time that an object can have.
+const LAST_SECOND: i64 = 253_402_300_799;
+
+/// The options of a deletion.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DeleteOptions {
+    grace: Option<i64>,
+    uid: Option<String>,
+    pub(super) resource_version: Option<String>,
+    propagation: Option<Propagation>,
+    /// `orphanDependents: false`, which makes the answer 202 while dependents remain.
+    is_cascading: bool,
+    pub(super) dry_run: bool,
+}
+
+/// The effect of a deletion on one object.
+enum DeletionEffect {
+    /// The object waits for finalizers or for its grace period.
+    Mark(Value),
+    /// The object waits already, and the request changes nothing.
+    Nothing,
+    /// The grace period is over at once: the object is marked, then it ends.
+    End(Value),
+    Remove,
+}
+
+impl Core {
+    pub(super) async fn delete(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+        let options = DeleteOptions::of(call)?;
+        options.warned(call, self.delete_named(call, &options).await)
+    }
+
+    async fn delete_named(
+        &self,
+        call: &Call<'_>,
+        options: &DeleteOptions,
+    ) -> Result<Answer, Failure> {
+        let key = call.served.key(call.namespace, call.name)?;
+        let entry = self.store.get(&key, None).await?.entry;
+        let deleted = until_written(entry, |live| async move {
+            self.delete_entry(call.served, &live, options).await
+        });
+        deleted.await?.ok_or_else(|| Failure::not_found(call))
+    }
+
+    /// Deletes one stored object, or marks it as terminating, and does what follows from that.
+    pub(super) async fn delete_entry(
+        &self,
+        served: &Served,
+        entry: &Entry,
+        options: &DeleteOptions,
+    ) -> Result<Answer, Unwritten> {
+        let (answer, is_removed) = self.delete_object(served, entry, options).await?;
+        match is_removed {
+            _ if options.dry_run => {}
+            // The consequences of an earlier deletion may have failed.
+            false => self.marked(served, &entry.key).await?,
+            true => self.removed(served, &entry.object).await?,
+        }
+        Ok(answer)
+    }
+
+    /// Deletes one stored object, or marks it as terminating, and nothing else. Returns whether it no longer exists.
+    async fn delete_object(
+        &self,
+        served: &Served,
+        entry: &Entry,
+        options: &DeleteOptions,
+    ) -> Result<(Answer, bool), Unwritten> {
+        let live = served.read(entry);
+        options.check(served, &live)?;
+        let name = text(&live, &["metadata", "name"]);
+        if served.is(|kind| kind.is_namespace) && PERMANENT.contains(&name) {
+            return Err(forbidden_namespace(name).into());
+        }
+
+        // What happens to the object.
+        let now = self.source.now();
+        let effect = if served.is_definition() && !is_terminating(&live) {
+            DeletionEffect::Mark(deleted_definition(&live, &now.to_string()))
+        } else {
+            options.effect(served, &live, now)
+        };
+        let is_marked = matches!(effect, DeletionEffect::Mark(_));
+        let is_removed = !is_marked && !matches!(effect, DeletionEffect::Nothing);
+        let is_accepted = options.is_cascading && !options.dry_run && is_marked;
+        let code = if is_accepted { 202 } else { 200 };
+
+        // The object after it.
+        let (object, writes) = match effect {
+            DeletionEffect::Mark(marked) if options.dry_run => (marked, (false, false)),
+            _ if options.dry_run => (live.clone(), (false, false)),
+            DeletionEffect::Nothing => (live.clone(), (false, false)),
+            DeletionEffect::Mark(marked) => (marked, (true, false)),
+            DeletionEffect::End(marked) => (marked, (true, true)),
+            DeletionEffect::Remove => (live.clone(), (false, true)),
+        };
+        let (updates, deletes) = writes;
+        let mut revision = entry.revision;
+
+        if updates {
+            let update = Write::Update {
+                expected: revision,
+                object: served.to_stored(&object),
+            };
+            revision = self.store.write(&entry.key, update).await?;
+        }
+
+        if deletes {
+            let expected = revision;
+            revision = self
+                .store
+                .write(&entry.key, Write::Delete { expected })
+                .await?;
+        }
+
+        // Most kinds answer a complete deletion with a `Status`, and an object that still exists with the object.
+        let content = if is_removed && !served.is(|kind| kind.returns_deleted) {
+            Content::Status(deleted(served, &live))
+        } else {
+            Content::Object(at_revision(&object, revision))
+        };
+        Ok((Answer::new(code, content), is_removed))
+    }
+
+    pub(super) async fn delete_collection(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+        let options = DeleteOptions::of(call)?;
+        let deleted = self.delete_selected(call, &options).await;
+        options.warned(call, deleted)
+    }
+
+    async fn delete_selected(
+        &self,
+        call: &Call<'_>,
+        options: &DeleteOptions,
+    ) -> Result<Answer, Failure> {
+        let (entries, revision) = self.selected(call).await?;
+        let mut items = Vec::new();
+        for entry in entries {
+            // Each object is deleted at its newest state, and one that another request deleted meanwhile is left out.
+            let deleted = until_written(Some(entry), |live| async move {
+                self.delete_entry(call.served, &live, options).await?;
+                Ok(call.served.read(&live))
+            });
+            items.extend(deleted.await?);
+        }
+
+        let listed = super::Listed {
+            items,
+            revision,
+            next: String::new(),
+            remaining: None,
+        };
+        Ok(Answer::new(200, Content::List(listed)))
+    }
+
+    /// Deletes an object that is at the revision of the entry, as a request with this propagation policy does.
+    pub(crate) async fn collect(
+        &self,
+        served: &Served,
+        entry: &Entry,
+        propagation: Propagation,
+    ) -> Result<(), Unwritten> {
+        let options = DeleteOptions::of_propagation(propagation);
+        self.delete_entry(served, entry, &options).await.map(|_| ())
+    }
+
+    /// Deletes an object of a definition that ends. The caller looks whether it was the last one.
+    pub(super) async fn delete_instance(
+        &self,
+        served: &Served,
+        entry: Entry,
+    ) -> Result<(), Failure> {
+        let options = &DeleteOptions::of_propagation(Propagation::Background);
+        let deleted = until_written(Some(entry), |entry| async move {
+            self.delete_object(served, &entry, options).await
+        });
+        deleted.await.map(|_| ())
+    }
+}
+
+impl DeleteOptions {
+    fn of_propagation(propagation: Propagation) -> Self {
+        DeleteOptions {
+            propagation: Some(propagation),
+            ..DeleteOptions::default()
+        }
+    }
+
+    /// The options of the body, or else of the query.
+    fn of(call: &Call<'_>) -> Result<Self, Failure> {
+        let kind = GroupVersionKind::new("meta.k8s.io", "v1", "DeleteOptions");
+        let body = if call.body.is_empty() {
+            Value::Null
+        } else {
+            read_body(call, &kind)?
+        };
+        Self::read(&body, call.query)
+    }
+
+    pub(super) fn read(body: &Value, query: &Query) -> Result<Self, Failure> {
+        // A field of the body precedes a parameter of the query.
+        let own = |name: &str| body.get(name).filter(|value| !value.is_null());
+        let grace = match own("gracePeriodSeconds") {
+            Some(value) => value.as_i64(),
+            None => query.number("gracePeriodSeconds")?,
+        };
+        let orphan = own("orphanDependents")
+            .and_then(Value::as_bool)
+            .or(query.optional_flag("orphanDependents"));
+        let policy = own("propagationPolicy")
+            .and_then(Value::as_str)
+            .or(query.get("propagationPolicy"));
+
+        // The policy is named, or an old client says whether dependents are orphans.
+        let mut errors = Vec::new();
+        if policy.is_some() && orphan.is_some() {
+            let detail = "orphanDependents and deletionPropagation cannot be both set";
+            errors.push(FieldError::invalid(
+                FieldPath::root("propagationPolicy"),
+                policy.unwrap_or_default(),
+                detail,
+            ));
+        }
+
+        let propagation = match (policy, orphan) {
+            (Some("Background"), _) => Some(Propagation::Background),
+            (Some("Foreground"), _) => Some(Propagation::Foreground),
+            (Some("Orphan"), _) | (None, Some(true)) => Some(Propagation::Orphan),
+            (None, Some(false)) => Some(Propagation::Background),
+            (None, None) => None,
+            (Some(other), _) => {
+                let accepted = ["Background", "Foreground", "Orphan"];
+                errors.push(FieldError::not_supported(
+                    FieldPath::root("propagationPolicy"),
+                    other,
+                    &accepted,
+                ));
+                None
+            }
+        };
+
+        // An unknown value is refused: a server that ignored it would delete the object.
+        let dry_run: Vec<&str> = match own("dryRun").and_then(Value::as_list) {
+            Some(list) => list.iter().filter_map(Value::as_str).collect(),
+            None => query.all("dryRun").collect(),
+        };
+        if dry_run.iter().any(|value| *value != "All") {
+            errors.push(FieldError::not_supported(
+                FieldPath::root("dryRun"),
+                dry_run.clone(),
+                &["All"],
+            ));
+        }
+
+        if !errors.is_empty() {
+            let kind = GroupVersionKind::new("meta.k8s.io", "", "DeleteOptions");
+            return Err(Status::invalid(&kind, "", &errors).into());
+        }
+
+        let precondition = |name: &str| {
+            Some(text(own("preconditions")?, &[name]).to_owned()).filter(|text| !text.is_empty())
+        };
+        Ok(DeleteOptions {
+            grace,
+            uid: precondition("uid"),
+            resource_version: precondition("resourceVersion"),
+            propagation,
+            is_cascading: orphan == Some(false),
+            dry_run: !dry_run.is_empty(),
+        })
+    }
+
+    /// An answer with the warning about what happens to dependents by default.
+    fn warned(&self, call: &Call<'_>, answer: Result<Answer, Failure>) -> Result<Answer, Failure> {
+        let description = call.served.description();
+        match description.and_then(|kind| kind.deletion_warning) {
+            Some(warning) if self.propagation.is_none() => with_warning(answer, warning),
+            _ => answer,
+        }
+    }
+
+    /// The preconditions.
+    pub(super) fn check(&self, served: &Served, live: &Value) -> Result<(), Failure> {
+        let failed = |what: &str, wanted: &str, found: &str, since: &str| {
+            let name = text(live, &["metadata", "name"]);
+            let message = format!(
+                "Operation cannot be fulfilled on {} {name:?}: the {what} in the precondition ({wanted}) does not match \
+                 the {what} in record ({found}). The object might have been {since}",
+                served.group_kind(),
+            );
+            Failure::about(
+                409,
+                "Conflict",
+                (&served.facts.group, &served.facts.kind, name),
+                message,
+            )
+        };
+
+        // The uid is compared first: another object of the name has another revision too.
+        let own = text(live, &["metadata", "uid"]);
+        if let Some(uid) = self.uid.as_deref().filter(|uid| *uid != own) {
+            return Err(failed("UID", uid, own, "deleted and then recreated"));
+        }
+        let own = text(live, &["metadata", "resourceVersion"]);
+
+        if let Some(version) = self
+            .resource_version
+            .as_deref()
+            .filter(|version| *version != own)
+        {
+            return Err(failed("ResourceVersion", version, own, "modified"));
+        }
+
+        Ok(())
+    }
+
+    /// The effect of the deletion on an object.
+    ///
+    /// Behaviour: `BeforeDelete` of `k8s.io/apiserver/pkg/registry/rest`, and `Delete` of the generic registry.
+    fn effect(&self, served: &Served, live: &Value, now: Time) -> DeletionEffect {
+        let finalizers: Vec<&str> = finalizers(live).collect();
+        let wanted = self.finalizers(served, &finalizers);
+        let changed = wanted != finalizers;
+        let terminating = metadata(live, "deletionTimestamp")
+            .and_then(Value::as_str)
+            .and_then(|time| time.parse::<Time>().ok());
+        let own_grace = metadata(live, "deletionGracePeriodSeconds")
+            .and_then(Value::as_i64)
+            .unwrap_or_default();
+        // The finalizer `kubernetes` is in the spec. The namespace controller removes it when the namespace has no
+        // objects.
+        let pending_namespace =
+            served.is(|kind| kind.is_namespace) && has_items(live, &["spec", "finalizers"]);
+        // The end of the period must be a time that an object can have.
+        let grace = self
+            .grace(served, live)
+            .map(|grace| grace.min(LAST_SECOND - now.unix_seconds()));
+
+        let mut object = live.clone();
+        if changed {
+            let list: List = wanted.iter().map(|name| Value::from(*name)).collect();
+            object = with_metadata(
+                &object,
+                "finalizers",
+                (!wanted.is_empty()).then(|| Value::List(list)),
+            );
+        }
+
+        // A further deletion may shorten the grace period of a terminating object, change what happens to dependents,
+        // or remove the object if nothing holds it.
+        match terminating {
+            Some(ends) if own_grace > 0 => {
+                // A grace period can only become shorter.
+                let Some(shorter) = grace.filter(|grace| *grace < own_grace) else {
+                    return DeletionEffect::Nothing;
+                };
+                let begun = ends.unix_seconds() - own_grace;
+                let marked = terminating_at(&object, begun + shorter, shorter, false);
+                return if shorter == 0 && wanted.is_empty() {
+                    DeletionEffect::End(marked)
+                } else {
+                    DeletionEffect::Mark(marked)
+                };
+            }
+            Some(_) if changed && !wanted.is_empty() => return DeletionEffect::Mark(object),
+            Some(_) if wanted.is_empty() && !pending_namespace => return DeletionEffect::Remove,
+            Some(_) => return DeletionEffect::Nothing,
+            None => {}
+        }
+
+        let has_grace = grace.is_some();
+        let grace = grace.unwrap_or_default();
+        // Nothing holds the object. Watchers of a kind with a grace period see it terminating before it is deleted.
+        if grace == 0 && wanted.is_empty() && !pending_namespace {
+            return if has_grace {
+                DeletionEffect::End(terminating_at(&object, now.unix_seconds(), 0, true))
+            } else {
+                DeletionEffect::Remove
+            };
+        }
+
+        // The generation of a namespace, which only a client sets, stays as it is.
+        let mut object = terminating_at(
+            &object,
+            now.unix_seconds() + grace,
+            grace,
+            !pending_namespace,
+        );
+        // A namespace says that it terminates by its phase, and has no grace period.
+        if pending_namespace {
+            object = with_field(&object, "status", "phase", Value::from("Terminating"));
+            object = with_metadata(&object, "deletionGracePeriodSeconds", None);
+        }
+
+        DeletionEffect::Mark(object)
+    }
+
+    /// The grace period of a kind that has one; `None` for other kinds.
+    fn grace(&self, served: &Served, live: &Value) -> Option<i64> {
+        if !served.is(|kind| kind.has_grace_period) {
+            return None;
+        }
+        let own = live
+            .get("spec")
+            .and_then(|spec| spec.get("terminationGracePeriodSeconds"))
+            .and_then(Value::as_i64);
+        let grace = self.grace.or(own).unwrap_or(30);
+        // No kubelet has to stop a pod that is on no node or has ended, so it waits for nothing.
+        let ended = ["Failed", "Succeeded"].contains(&text(live, &["status", "phase"]));
+
+        Some(
+            match text(live, &["spec", "nodeName"]).is_empty() || ended {
+                true => 0,
+                false if grace < 0 => 1,
+                false => grace,
+            },
+        )
+    }
+
+    /// The finalizers after the request.
+    ///
+    /// Behaviour: `deletionFinalizersForGarbageCollection` of the generic registry.
+    fn finalizers<'v>(&self, served: &Served, own: &[&'v str]) -> Vec<&'v str> {
+        let is_dependent = |name: &&str| [ORPHAN, FOREGROUND].contains(name);
+        if served.is(|kind| kind.has_no_dependents) {
+            return own
+                .iter()
+                .copied()
+                .filter(|name| !is_dependent(name))
+                .collect();
+        }
+        let default = if served.is(|kind| kind.keeps_dependents) {
+            Propagation::Orphan
+        } else {
+            Propagation::Background
+        };
+        // A request without a policy keeps that of an earlier one, which the finalizers of the object tell.
+        let propagation = match self.propagation {
+            Some(propagation) => propagation,
+            None if own.contains(&ORPHAN) => Propagation::Orphan,
+            None if own.contains(&FOREGROUND) => Propagation::Foreground,
+            None => default,
+        };
+        let mut wanted: Vec<&str> = own
+            .iter()
+            .copied()
+            .filter(|name| !is_dependent(name))
+            .collect();
+
+        match propagation {
+            Propagation::Orphan => wanted.push(ORPHAN),
+            Propagation::Foreground => wanted.push(FOREGROUND),
+            Propagation::Background => {}
+        }
+
+        // Equal finalizers keep their order, so that the request changes nothing.
+        if wanted.len() == own.len() && own.iter().all(|name| wanted.contains(name)) {
+            own.to_vec()
+        } else {
+            wanted
+        }
+    }
+}
+
+/// The object, terminating at a time.
+fn terminating_at(object: &Value, ends: i64, grace: i64, raise_generation: bool) -> Value {
+    let time = Time::from_unix_seconds(ends)
+        .map(|time| Value::from(time.to_string().as_str()))
+        .ok();
+    let object = with_metadata(object, "deletionTimestamp", time);
+    let object = with_metadata(
+        &object,
+        "deletionGracePeriodSeconds",
+        Some(Value::Int(grace)),
+    );
+    let generation = metadata(&object, "generation").and_then(Value::as_i64);
+
+    match generation.filter(|generation| raise_generation && *generation > 0) {
+        Some(generation) => with_metadata(&object, "generation", Some(Value::Int(generation + 1))),
+        None => object,
+    }
+}
+
+/// A body that is not an object to store: the options of a deletion, a review, a binding. In protobuf, a body that names no
+/// kind has the given one.
+pub(super) fn read_body(call: &Call<'_>, kind: &GroupVersionKind) -> Result<Value, Failure> {
+    fn malformed(error: impl ToString) -> Failure {
+        Failure::bad_request(error.to_string())
+    }
+    let text = || std::str::from_utf8(call.body).map_err(malformed);
+    match Media::of(call.content_type, true)? {
+        Media::Json => Value::from_json(text()?).map_err(malformed),
+        Media::Yaml => Value::from_yaml(text()?).map_err(malformed),
+        Media::Protobuf => fieldmanager_builtin::from_protobuf(call.body, kind).map_err(malformed),
+    }
+}
+
+fn forbidden_namespace(name: &str) -> Failure {
+    let message = format!("namespaces {name:?} is forbidden: this namespace may not be deleted");
+    Failure::about(403, "Forbidden", ("", "namespaces", name), message)
+}
+
+/// A `Status` of success.
+pub(super) fn success() -> Value {
+    map([
+        ("kind", "Status".into()),
+        ("apiVersion", "v1".into()),
+        ("metadata", map([])),
+        ("status", "Success".into()),
+    ])
+}
+
+/// The answer to a deletion that is complete.
+fn deleted(served: &Served, object: &Value) -> Value {
+    let details = [
+        ("name", text(object, &["metadata", "name"])),
+        ("group", served.facts.group.as_str()),
+        ("kind", served.facts.plural.as_str()),
+        ("uid", text(object, &["metadata", "uid"])),
+    ];
+    let details = details.into_iter().filter(|(_, text)| !text.is_empty());
+
+    with(
+        &success(),
+        "details",
+        map(details.map(|(name, text)| (name, text.into()))),
+    )
+}

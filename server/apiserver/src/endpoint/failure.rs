@@ -1,0 +1,255 @@
+//! Answers to requests that failed.
+
+use fieldmanager_handlers::Refused;
+use fieldmanager_managedfields::{Cause, Details, Status};
+
+use fieldmanager_value::Value;
+
+use super::call::Call;
+use crate::object::{to_value, with_field};
+use crate::store::{Entry, InvalidKey, StoreError};
+
+/// The size of a message that the client of etcd sends, in bytes.
+const LARGEST_MESSAGE: usize = 2 << 20;
+
+/// The answer to a request that failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) status: Box<Status>,
+    pub(crate) warnings: Vec<String>,
+    /// The answer is the message as plain text, as for paths that do not exist.
+    pub(crate) is_text: bool,
+    /// The token of a page that the client can read instead; empty if there is none.
+    pub(crate) next: String,
+    /// The seconds after which the client may try again; 0 if it need not.
+    pub(crate) retry_after: u32,
+}
+
+impl Failure {
+    /// The failure with what is wrong with the fields of the body, which was read before.
+    pub(super) fn with_warnings_of_fields(mut self, warnings: Vec<String>) -> Self {
+        let is_of_field = |warning: &String| {
+            warning.starts_with("unknown field") || warning.starts_with("duplicate field")
+        };
+        self.warnings = warnings.into_iter().filter(is_of_field).collect();
+        self
+    }
+
+    /// A failure without details.
+    pub(crate) fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+        Status::failure(code, reason, message.into(), None).into()
+    }
+
+    /// 400.
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Failure::new(400, "BadRequest", message)
+    }
+
+    /// The `Status` of the answer.
+    pub(crate) fn body(&self) -> Value {
+        let mut body = to_value(&self.status);
+        if !self.next.is_empty() {
+            body = with_field(&body, "metadata", "continue", self.next.as_str().into());
+        }
+        if self.retry_after > 0 {
+            body = with_field(
+                &body,
+                "details",
+                "retryAfterSeconds",
+                i64::from(self.retry_after).into(),
+            );
+        }
+
+        body
+    }
+
+    /// 404 in plain text: the path names nothing.
+    pub(crate) fn path_not_found() -> Self {
+        Failure {
+            is_text: true,
+            ..Failure::new(404, "NotFound", "404 page not found\n")
+        }
+    }
+
+    /// 404: a served group has no such version, resource or subresource.
+    pub(crate) fn resource_not_found() -> Self {
+        let message = "the server could not find the requested resource";
+        let details = Some(Details::default());
+        Status::failure(404, "NotFound", message.to_owned(), details).into()
+    }
+
+    /// 504: the request did not end before its deadline.
+    pub(crate) fn timed_out() -> Self {
+        let message = "Timeout: request did not complete within requested timeout - context deadline exceeded";
+        Status::failure(504, "Timeout", message.to_owned(), Some(Details::default())).into()
+    }
+
+    /// 405.
+    pub(crate) fn method_not_allowed() -> Self {
+        let message = "the server does not allow this method on the requested resource";
+        let details = Some(Details::default());
+        Status::failure(405, "MethodNotAllowed", message.to_owned(), details).into()
+    }
+
+    /// A failure with an object in its details.
+    pub(crate) fn about(
+        code: u16,
+        reason: &'static str,
+        (group, kind, name): (&str, &str, &str),
+        message: String,
+    ) -> Self {
+        let mut details = Details::default();
+        (details.group, details.kind, details.name) =
+            (group.to_owned(), kind.to_owned(), name.to_owned());
+        Status::failure(code, reason, message, Some(details)).into()
+    }
+
+    /// A failure about the object of a request. The message gets the resource and the quoted name.
+    pub(crate) fn of_object(
+        code: u16,
+        reason: &'static str,
+        call: &Call<'_>,
+        message: impl FnOnce(&str, &str) -> String,
+    ) -> Self {
+        let facts = &call.served.facts;
+        let message = message(&call.served.group_resource(), &format!("{:?}", call.name));
+        Failure::about(
+            code,
+            reason,
+            (&facts.group, &facts.plural, call.name),
+            message,
+        )
+    }
+
+    /// 404: the object of a request does not exist.
+    pub(crate) fn not_found(call: &Call<'_>) -> Self {
+        Failure::of_object(404, "NotFound", call, |resource, name| {
+            format!("{resource} {name} not found")
+        })
+    }
+
+    /// The failure with a cause.
+    pub(crate) fn cause(mut self, reason: &str, message: &str, field: &str) -> Self {
+        let details = self.status.details.get_or_insert_default();
+        details.causes.push(Cause::new(reason, message, field));
+        self
+    }
+}
+
+/// The code and the reason of an answer in the log. Success has the given code.
+pub(crate) fn logged<T>(
+    answer: &Result<T, Failure>,
+    success: impl Fn(&T) -> u16,
+) -> (u16, &'static str) {
+    match answer {
+        Ok(answer) => (success(answer), ""),
+        Err(failure) => (failure.status.code, failure.status.reason),
+    }
+}
+
+/// The words of etcd, or of its client, for an object of a size.
+fn too_large(size: usize) -> String {
+    if size > LARGEST_MESSAGE {
+        format!(
+            "rpc error: code = ResourceExhausted desc = trying to send message larger than max ({size} vs. {LARGEST_MESSAGE})"
+        )
+    } else {
+        "etcdserver: request is too large".to_owned()
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Compacted { .. } => Failure::new(
+                410,
+                "Expired",
+                "The resourceVersion for the provided list is too old.",
+            ),
+            StoreError::Future { requested, current } => {
+                let message =
+                    format!("Too large resource version: {requested}, current: {current}");
+                let failure = Failure::new(504, "Timeout", format!("Timeout: {message}"));
+                let failure =
+                    failure.cause("ResourceVersionTooLarge", "Too large resource version", "");
+                Failure {
+                    retry_after: 1,
+                    ..failure
+                }
+            }
+            StoreError::TooLarge { size, .. } => Failure::new(500, "", too_large(size)),
+            StoreError::Full(_) => Failure::new(507, "InternalError", error.to_string()),
+            StoreError::Closed | StoreError::Unavailable(_) => {
+                Failure::new(503, "ServiceUnavailable", error.to_string())
+            }
+            error => Failure::new(500, "InternalError", error.to_string()),
+        }
+    }
+}
+
+impl From<InvalidKey> for Failure {
+    fn from(error: InvalidKey) -> Self {
+        Failure::bad_request(error.to_string())
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        Failure {
+            warnings: refused.warnings,
+            ..Failure::from(*refused.status)
+        }
+    }
+}
+
+impl From<Status> for Failure {
+    fn from(status: Status) -> Self {
+        Failure {
+            status: Box::new(status),
+            warnings: Vec::new(),
+            is_text: false,
+            next: String::new(),
+            retry_after: 0,
+        }
+    }
+}
+
+/// Why a write did not take place.
+pub(crate) enum Unwritten {
+    /// Another write was first; this is the object now.
+    Overtaken(Option<Entry>),
+    Failed(Failure),
+}
+
+/// Repeats a write as long as another write is first, each time on the object of the moment. `None` if there is none.
+pub(super) async fn until_written<T, W>(
+    mut entry: Option<Entry>,
+    write: impl Fn(Entry) -> W,
+) -> Result<Option<T>, Failure>
+where
+    W: Future<Output = Result<T, Unwritten>>,
+{
+    while let Some(current) = entry {
+        match write(current).await {
+            Ok(written) => return Ok(Some(written)),
+            Err(Unwritten::Overtaken(newer)) => entry = newer,
+            Err(Unwritten::Failed(failure)) => return Err(failure),
+        }
+    }
+    Ok(None)
+}
+
+impl From<Failure> for Unwritten {
+    fn from(failure: Failure) -> Self {
+        Unwritten::Failed(failure)
+    }
+}
+
+impl From<StoreError> for Unwritten {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Conflict { current, .. } => Unwritten::Overtaken(current),
+            error => Unwritten::Failed(error.into()),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Requests as a program sees them: a verb, a resource, options and a body; no HTTP.
+
+mod actions;
+mod answer;
+mod binding;
+mod call;
+mod collect;
+mod conditions;
+mod core;
+mod cursors;
+mod definition;
+mod delete;
+mod ending;
+mod eviction;
+mod failure;
+mod families;
+mod inert;
+mod lifecycle;
+mod list;
+mod read;
+mod review;
+mod selection;
+mod services;
+mod siblings;
+mod write;
+
+pub(crate) use answer::{Answer, Content, Listed};
+pub(crate) use call::{Call, Verb};
+pub(crate) use collect::Deletions;
+pub(crate) use core::{Core, Resources};
+pub(crate) use failure::{Failure, logged};
+
+impl Core {
+    /// Answers a request to a resource.
+    pub(crate) async fn answer(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+        let answer = self.answer_to(call).await;
+        // The handlers add it to the answers of writes.
+        let is_write = matches!(call.verb, Verb::Create | Verb::Update | Verb::Patch)
+            && call.served.supports(call.subresource, call.verb.name());
+        match call.served.deprecation().filter(|_| !is_write) {
+            Some(warning) => with_warning(answer, warning),
+            None => answer,
+        }
+    }
+
+    async fn answer_to(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+        if !call.served.supports(call.subresource, call.verb.name()) {
+            return Err(self.unsupported(call));
+        }
+        if call.part().is_none() {
+            return self.act(call).await;
+        }
+
+        match call.verb {
+            Verb::Get => self.get(call).await,
+            Verb::List => self.list(call).await,
+            Verb::Watch => self.watched(call),
+            Verb::Create => self.create(call).await,
+            Verb::Update | Verb::Patch => self.change(call).await,
+            Verb::Delete => self.delete(call).await,
+            Verb::DeleteCollection => self.delete_collection(call).await,
+        }
+    }
+
+    fn unsupported(&self, call: &Call<'_>) -> Failure {
+        let known = call.subresource.is_empty()
+            || call.served.facts.subresource(call.subresource).is_some();
+        match known {
+            true => Failure::method_not_allowed(),
+            // The paths of custom resources are not fixed.
+            false if !call.served.is_builtin() => Failure::not_found(call),
+            false => Failure::resource_not_found(),
+        }
+    }
+}
+
+/// An answer or a failure with a warning in front of its others.
+fn with_warning(mut answer: Result<Answer, Failure>, warning: &str) -> Result<Answer, Failure> {
+    let warnings = match &mut answer {
+        Ok(answer) => &mut answer.warnings,
+        Err(failure) => &mut failure.warnings,
+    };
+    if !warnings.iter().any(|known| known == warning) {
+        warnings.insert(0, warning.to_owned());
+    }
+    answer
+}

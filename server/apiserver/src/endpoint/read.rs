@@ -1,0 +1,62 @@
+//! `GET` of one object.
+
+use fieldmanager_handlers::Subresource;
+
+use super::{Answer, Call, Core, Failure};
+use crate::store::Revision;
+
+impl Core {
+    pub(super) async fn get(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+        if call.query.flag("export") {
+            let message = "the export parameter, deprecated since v1.14, is no longer supported";
+            return Err(Failure::bad_request(message));
+        }
+        let key = call.served.key(call.namespace, call.name)?;
+        let wanted = self.wanted_revision(call)?;
+        let read = self.store.get(&key, call.stale).await?;
+        if let Some(wanted) = wanted.filter(|wanted| *wanted > read.revision) {
+            return Err(too_large(wanted, read.revision));
+        }
+
+        let entry = read.entry.ok_or_else(|| Failure::not_found(call))?;
+        let object = match call.part() {
+            Some(Subresource::Scale) => {
+                let handlers = call.served.handlers().map_err(internal)?;
+                let live = call.served.live(&entry);
+                if let Some(path) = handlers.missing_replicas(&live) {
+                    let message = format!("the spec replicas field {path:?} does not exist");
+                    return Err(internal(message.clone()).cause("", &message, ""));
+                }
+                handlers.scale(&live).ok_or_else(Failure::path_not_found)?
+            }
+            _ => call.served.read(&entry),
+        };
+
+        Ok(Answer::object(200, object))
+    }
+
+    /// The `resourceVersion` of a read; `None` if any version will do.
+    pub(super) fn wanted_revision(&self, call: &Call<'_>) -> Result<Option<Revision>, Failure> {
+        match call.query.text("resourceVersion") {
+            "" | "0" => Ok(None),
+            text => Revision::parse(text).map(Some).ok_or_else(|| {
+                let message = format!("resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax");
+                Failure::bad_request(message)
+            }),
+        }
+    }
+}
+
+/// 504: the store has not reached the version that a read asks for.
+pub(super) fn too_large(requested: Revision, current: Revision) -> Failure {
+    crate::store::StoreError::Future { requested, current }.into()
+}
+
+/// 500: a fault of the server.
+pub(super) fn internal(message: String) -> Failure {
+    Failure::new(
+        500,
+        "InternalError",
+        format!("Internal error occurred: {message}"),
+    )
+}

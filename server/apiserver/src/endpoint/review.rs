@@ -1,0 +1,178 @@
+//! Requests that ask a question: reviews of access and of tokens. Their objects are not stored.
+
+use fieldmanager_builtin::Review;
+use fieldmanager_managedfields::Status;
+use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
+use fieldmanager_value::{List, Value};
+
+use super::read::internal;
+use super::{Answer, Call, Core, Failure};
+use crate::object::{map, metadata, text, with, with_field};
+
+fn all() -> Value {
+    list([Value::from("*")])
+}
+
+fn list<const N: usize>(items: [Value; N]) -> Value {
+    Value::List(List::from_iter(items))
+}
+
+impl Core {
+    /// `POST` of a review. Everybody with a token may do everything, so the answer does not depend on what is asked.
+    pub(super) fn review(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+        let handlers = call.served.handlers().map_err(internal)?;
+        let outcome = self.question(call, handlers)?;
+        let object = &outcome.object;
+        let user = map([
+            ("username", "admin".into()),
+            ("uid", "admin".into()),
+            (
+                "groups",
+                list(["system:masters", "system:authenticated"].map(Value::from)),
+            ),
+        ]);
+
+        let review = call.served.description().and_then(|kind| kind.review);
+        let object = match review {
+            // These answers have nothing of the question.
+            Some(Review::Rules) => {
+                if text(object, &["spec", "namespace"]).is_empty() {
+                    return Err(Failure::bad_request("no namespace on request"));
+                }
+                let rules = |name| list([map([("verbs", all()), (name, all())])]);
+                let resources = map([("verbs", all()), ("apiGroups", all()), ("resources", all())]);
+                let status = map([
+                    ("resourceRules", list([resources])),
+                    ("nonResourceRules", rules("nonResourceURLs")),
+                    ("incomplete", false.into()),
+                ]);
+                let object = with(object, "metadata", map([]));
+                with(&with(&object, "spec", map([])), "status", status)
+            }
+            Some(Review::User) => {
+                let created = self.source.now().to_string().into();
+                let object = with(object, "metadata", map([("creationTimestamp", created)]));
+                with(&object, "status", map([("userInfo", user)]))
+            }
+            Some(Review::Token) => {
+                if text(object, &["spec", "token"]).is_empty() {
+                    let message = "token is required for TokenReview in authentication";
+                    return Err(Failure::bad_request(message));
+                }
+                let object = with_field(object, "status", "authenticated", true.into());
+                with_field(&object, "status", "user", user)
+            }
+            Some(Review::Access) | None => {
+                check_access(call, object)?;
+                with(object, "status", map([("allowed", true.into())]))
+            }
+        };
+
+        Ok(Answer {
+            warnings: outcome.warnings,
+            ..Answer::object(201, object)
+        })
+    }
+}
+
+/// The faults of a question about access.
+///
+/// Behaviour: `pkg/apis/authorization/validation` of Kubernetes.
+fn check_access(call: &Call<'_>, review: &Value) -> Result<(), Failure> {
+    let is_local = call.served.facts.namespaced;
+    let is_self = call.served.facts.kind == "SelfSubjectAccessReview";
+    let given = |value: Option<&Value>| value.filter(|value| !value.is_null()).cloned();
+    let spec = |name: &str| given(review.get("spec").and_then(|spec| spec.get(name)));
+    let (resource, other) = (spec("resourceAttributes"), spec("nonResourceAttributes"));
+    let path = FieldPath::root("spec");
+    let mut errors = Vec::new();
+
+    // Go shows a struct without tags for JSON.
+    let shown = other.as_ref().map_or(Value::Null, |other| {
+        map([("Path", "path"), ("Verb", "verb")]
+            .map(|(name, field)| (name, text(other, &[field]).into())))
+    });
+    if resource.is_some() == other.is_some() {
+        let detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+        errors.push(FieldError::invalid(path.clone(), shown.clone(), detail));
+    }
+    let has_groups =
+        spec("groups").is_some_and(|groups| groups.as_list().is_some_and(|list| !list.is_empty()));
+    if !is_self && text(review, &["spec", "user"]).is_empty() && !has_groups {
+        let detail = "at least one of user or group must be specified";
+        errors.push(FieldError::invalid(path.child("user"), "", detail));
+    }
+    for name in ["fieldSelector", "labelSelector"] {
+        let selector = given(resource.as_ref().and_then(|resource| resource.get(name)));
+        errors.extend(selector.and_then(|selector| {
+            selector_fault(&selector, &path.child("resourceAttributes").child(name))
+        }));
+    }
+
+    errors.extend(metadata_fault(review, is_local));
+    if is_local {
+        let namespace = metadata(review, "namespace").and_then(Value::as_str);
+        let asked = resource
+            .as_ref()
+            .map(|resource| text(resource, &["namespace"]));
+        if let Some(asked) = asked.filter(|asked| Some(*asked) != namespace) {
+            let at = path.child("resourceAttributes").child("namespace");
+            errors.push(FieldError::invalid(
+                at,
+                asked,
+                "must match metadata.namespace",
+            ));
+        }
+        if other.is_some() {
+            let at = path.child("nonResourceAttributes");
+            errors.push(FieldError::invalid(
+                at,
+                shown,
+                "disallowed on this kind of request",
+            ));
+        }
+    }
+
+    if errors.is_empty() {
+        return Ok(());
+    }
+    // The decoded object has no kind by which the answer could name it.
+    let kind = GroupVersionKind::new(call.served.facts.group.clone(), "", "");
+    Err(Status::invalid(&kind, "", &errors).into())
+}
+
+/// The fault of a review with metadata, which has no meaning there.
+fn metadata_fault(review: &Value, is_local: bool) -> Option<FieldError> {
+    let (kept, detail): (&[&str], _) = if is_local {
+        (
+            &["managedFields", "namespace"],
+            "must be empty except for namespace",
+        )
+    } else {
+        (&["managedFields"], "must be empty")
+    };
+    let own = review.get("metadata")?.as_map()?.clone();
+    let is_kept = own.iter().all(|(name, _)| kept.contains(&name.as_str()));
+
+    let error = || FieldError::invalid(FieldPath::root("metadata"), Value::Map(own), detail);
+    (!is_kept).then(error)
+}
+
+/// The fault of a selector with both forms, or with none.
+fn selector_fault(selector: &Value, path: &FieldPath) -> Option<FieldError> {
+    let raw = text(selector, &["rawSelector"]);
+    let list = selector.get("requirements").and_then(Value::as_list);
+    let has_list = list.is_some_and(|list| !list.is_empty());
+    match (raw, has_list) {
+        ("", false) => {
+            let detail =
+                format!("when {path} is specified, requirements or rawSelector is required");
+            Some(FieldError::required(path.child("requirements"), detail))
+        }
+        ("", true) | (_, false) => None,
+        (raw, true) => {
+            let detail = "may not specified at the same time as requirements";
+            Some(FieldError::invalid(path.child("rawSelector"), raw, detail))
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Requests that write: create, update, patch and apply.
+
+use fieldmanager_handlers::{Action, Outcome, Refused, Request, Resource};
+use fieldmanager_value::Value;
+
+use super::read::internal;
+use super::services::Allocation;
+use super::{Answer, Call, Core, Failure, Verb};
+use crate::object::{text, with_metadata};
+use crate::pool::{check_deadline, completing, enter};
+use crate::store::{Entry, Key, Revision, StoreError, Write, unshared_bytes};
+
+/// How often a name is generated for one object, and how often a request is overtaken by other writes before it runs on the
+/// pool, where it has a deadline.
+const ATTEMPTS: usize = 8;
+
+/// The size of a request that etcd accepts, in bytes.
+const LARGEST_OBJECT: usize = 3 << 19;
+
+impl Core {
+    /// `POST` of a collection.
+    pub(super) async fn create(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+        if !call.served.is_stored() {
+            return match &*call.served.facts.plural {
+                "bindings" => self.bind(call).await,
+                _ => self.review(call),
+            };
+        }
+        let handlers = call.served.handlers().map_err(internal)?;
+        let (now, uid) = (self.source.now(), self.source.uid());
+        let options = call.query.request_options();
+        let dry_run = !options.dry_run.is_empty();
+        let mut attempt = 0;
+
+        loop {
+            attempt += 1;
+            let suffix = self.source.suffix();
+            let request = self.request(call, &options, now, &uid).name_suffix(&suffix);
+            let made = handlers.create(&request, None, call.body);
+            check_deadline()?;
+            let outcome = self.admitted(call, made).await?;
+            // The handlers may generate the name, so the key is known only now.
+            let key = call
+                .served
+                .key(call.namespace, text(&outcome.object, &["metadata", "name"]))?;
+            let (mut outcome, allocations) = self.allocated(call, outcome, None, dry_run).await?;
+            // A dry run finds a name that is taken as a write would, and leaves nothing behind.
+            let written = if dry_run {
+                match self.store.get(&key, None).await?.entry {
+                    None => return Ok(answer(outcome)),
+                    current => Err(StoreError::Conflict {
+                        key: key.clone(),
+                        current,
+                    }),
+                }
+            } else {
+                let write = self.write_of(call, &outcome, None);
+                let write = fitting(call, &mut outcome, write);
+                self.write(&key, write).await
+            };
+
+            let current = match written {
+                Ok(revision) => {
+                    return completing(self.finish(call, &key, outcome, revision)).await;
+                }
+                Err(error) => self.unwritten(error, &allocations).await?,
+            };
+
+            // A generated name may be taken.
+            let generated = !text(&outcome.object, &["metadata", "generateName"]).is_empty();
+            if generated && attempt < ATTEMPTS {
+                continue;
+            }
+
+            // The handlers say why an object that exists cannot be created.
+            let live = current.map(|entry| call.served.live(&entry));
+            handlers.create(&request, live.as_ref(), call.body)?;
+            if attempt >= ATTEMPTS {
+                return Err(internal(
+                    "the object was created and deleted again and again".to_owned(),
+                ));
+            }
+        }
+    }
+
+    /// Frees the allocations of a write that did not take place. Returns the object that is stored if another write was
+    /// first.
+    async fn unwritten(
+        &self,
+        error: StoreError,
+        allocations: &[Allocation],
+    ) -> Result<Option<Entry>, Failure> {
+        match error {
+            StoreError::Conflict { current, .. } => {
+                self.release(allocations).await?;
+                Ok(current)
+            }
+            error => {
+                self.release_failed(&error, allocations).await;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// `PUT` and `PATCH`. A write that another one overtook is done again on the new object.
+    pub(super) async fn change(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+        let handlers = call.served.handlers().map_err(internal)?;
+        let (now, uid) = (self.source.now(), self.source.uid());
+        let options = call.query.request_options();
+        let dry_run = !options.dry_run.is_empty();
+        let request = self.request(call, &options, now, &uid);
+        if call.name.is_empty() {
+            // The handlers say what a request to a collection lacks.
+            return Ok(answer(run(handlers, call.verb, &request, None, call.body)?));
+        }
+
+        let key = call.served.key(call.namespace, call.name)?;
+        let mut entry = self.store.get(&key, None).await?.entry;
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            // A request that is overtaken again and again would keep the thread of its connection.
+            if attempt == ATTEMPTS {
+                enter().await;
+            }
+            let live = entry.as_ref().map(|entry| call.served.live(entry));
+            let made = run(handlers, call.verb, &request, live.as_ref(), call.body);
+            check_deadline()?;
+            // An apply or an update of an absent object creates it, and needs a namespace for that.
+            let outcome = match live {
+                None => self.admitted(call, made).await?,
+                Some(_) => made?,
+            };
+            let (outcome, allocations) = self
+                .allocated(call, outcome, live.as_ref(), dry_run)
+                .await?;
+
+            let mut outcome = rewritten(call, outcome, entry.as_ref());
+            if dry_run {
+                return Ok(answer(outcome));
+            }
+            // An earlier request with this effect may have ended between its write and the consequences.
+            if outcome.action == Action::Nothing {
+                self.repeated(call.served, &key).await?;
+                return Ok(answer(outcome));
+            }
+
+            let write = self.write_of(call, &outcome, entry.as_ref());
+            let write = fitting(call, &mut outcome, write);
+            match self.write(&key, write).await {
+                Ok(revision) => {
+                    // What the Service had before is freed after the write, as it is in use if the write fails.
+                    if let Some(live) = live.filter(|_| outcome.action == Action::Update) {
+                        self.release_unused(call.served, &live, Some(&outcome.object))
+                            .await?;
+                    }
+                    return completing(self.finish(call, &key, outcome, revision)).await;
+                }
+                Err(error) => entry = self.unwritten(error, &allocations).await?,
+            }
+        }
+    }
+
+    /// The object of a request that is not stored, read by the handlers of its kind.
+    pub(super) fn question(
+        &self,
+        call: &Call<'_>,
+        handlers: &Resource,
+    ) -> Result<Outcome, Failure> {
+        let options = call.query.request_options();
+        let request = self.request(call, &options, self.source.now(), "");
+        Ok(handlers.question(&request, call.body)?)
+    }
+
+    fn request<'c>(
+        &self,
+        call: &'c Call<'_>,
+        options: &fieldmanager_managedfields::RequestOptions,
+        now: fieldmanager_managedfields::Time,
+        uid: &'c str,
+    ) -> Request<'c> {
+        Request::new(now)
+            .subresource(call.part().unwrap_or_default())
+            .namespace(call.namespace)
+            .name(call.name)
+            .content_type(call.content_type)
+            .user_agent(call.user_agent)
+            .options(options.clone())
+            .uid(uid)
+    }
+
+    /// Writes an object, unless etcd would refuse its size.
+    async fn write(&self, key: &Key, write: Write) -> Result<Revision, StoreError> {
+        let object = match &write {
+            Write::Create(object) | Write::Update { object, .. } => object,
+            Write::Delete { .. } => return self.store.write(key, write).await,
+        };
+        if let Some(size) = too_large(object) {
+            return Err(StoreError::TooLarge {
+                key: key.clone(),
+                size,
+                limit: LARGEST_OBJECT,
+            });
+        }
+
+        self.store.write(key, write).await
+    }
+
+    /// The write of an outcome, on the object that it was computed from.
+    fn write_of(&self, call: &Call<'_>, outcome: &Outcome, entry: Option<&Entry>) -> Write {
+        match (outcome.action, entry) {
+            (Action::Delete, Some(entry)) => Write::Delete {
+                expected: entry.revision,
+            },
+            (_, Some(entry)) => {
+                let part = call.part().unwrap_or_default();
+                let object = call.served.to_stored_over(outcome, part, &entry.object);
+                Write::Update {
+                    expected: entry.revision,
+                    object: self.shared(&object),
+                }
+            }
+            (_, None) => Write::Create(self.created(call.served, outcome)),
+        }
+    }
+
+    /// The answer after a write, and what the server does because of it.
+    async fn finish(
+        &self,
+        call: &Call<'_>,
+        key: &Key,
+        outcome: Outcome,
+        revision: Revision,
+    ) -> Result<Answer, Failure> {
+        // An object that ends with its last finalizer is answered at the version that the request found.
+        let outcome = match outcome.action {
+            Action::Delete => outcome,
+            _ => outcome.at_resource_version(&revision.to_string()),
+        };
+        self.written(call.served, key, &outcome).await?;
+        Ok(answer(outcome))
+    }
+}
+
+fn run(
+    handlers: &Resource,
+    verb: Verb,
+    request: &Request<'_>,
+    live: Option<&Value>,
+    body: &[u8],
+) -> Result<Outcome, Refused> {
+    match verb {
+        Verb::Update => handlers.update(request, live, body),
+        _ => handlers.patch(request, live, body),
+    }
+}
+
+/// The size of an object, if etcd would refuse it.
+fn too_large(object: &Value) -> Option<usize> {
+    // An object that takes little memory has a short text, which need not be written.
+    let is_large = unshared_bytes(object, None) > LARGEST_OBJECT / 4;
+    let size = if is_large { object.to_json().len() } else { 0 };
+    (size > LARGEST_OBJECT).then_some(size)
+}
+
+/// A write without managed fields, if the object is too large with them; the answer has none either. An apply fails instead.
+///
+/// Behaviour: `isTooLargeError` of `k8s.io/apiserver/pkg/endpoints/handlers`.
+fn fitting(call: &Call<'_>, outcome: &mut Outcome, mut write: Write) -> Write {
+    let is_apply = call.content_type.starts_with("application/apply-patch");
+    if let Write::Create(object) | Write::Update { object, .. } = &mut write
+        && !is_apply
+        && too_large(object).is_some()
+    {
+        *object = with_metadata(object, "managedFields", None);
+        outcome.object = with_metadata(&outcome.object, "managedFields", None);
+    }
+    write
+}
+
+/// The outcome of a request. An object that is equal for the request is written again if it is stored with fields that its
+/// version, or the schema of today, does not have.
+fn rewritten(call: &Call<'_>, mut outcome: Outcome, entry: Option<&Entry>) -> Outcome {
+    if outcome.action == Action::Nothing
+        && !call.served.is_builtin()
+        && entry.is_some_and(|entry| call.served.outcome_to_stored(&outcome) != entry.object)
+    {
+        outcome.action = Action::Update;
+    }
+    outcome
+}
+
+pub(super) fn answer(outcome: Outcome) -> Answer {
+    let answer = Answer::object(outcome.code(), outcome.answer().clone());
+    Answer {
+        warnings: outcome.warnings,
+        ..answer
+    }
+}

@@ -1,0 +1,120 @@
+//! What `/metrics` shows of requests and objects.
+
+use http::{Method, header};
+
+use super::message::Head;
+use super::route::Route;
+use super::verb::verb;
+use crate::endpoint::{Core, Failure, Verb};
+use crate::metrics::{Labels, Metrics};
+use crate::store::List;
+
+/// The labels of a request.
+pub(super) fn labels(core: &Core, head: &Head, route: &Route) -> Labels {
+    let other = |path: &str| Labels {
+        verb: method(&head.method),
+        subresource: path.to_owned(),
+        ..Labels::default()
+    };
+    let path = match route {
+        Route::Health { endpoint, .. } => return other(&format!("/{endpoint}")),
+        Route::Resource(path) => path,
+        Route::Version => return other("/version"),
+        Route::Metrics => return other("/metrics"),
+        Route::Test(_) => return other("/test"),
+        Route::Page(_) => return other("/ui"),
+        Route::Paths => return other("/"),
+        Route::LegacyVersions => return other("/api"),
+        Route::Groups | Route::Group(_) | Route::GroupVersion { .. } => return other("/apis"),
+        Route::OpenApiV2 => return other("/openapi/v2"),
+        Route::OpenApiV3(_) => return other("/openapi/v3"),
+        Route::Unknown => return other(""),
+    };
+
+    // Requests to resources that are not served have no series of their own.
+    let registry = core.registry();
+    let Some(served) = registry.get(&path.group, &path.version, &path.plural) else {
+        return other("");
+    };
+    let facts = &served.facts;
+    let verb = verb(head, path).ok();
+    let is_apply = head
+        .header(header::CONTENT_TYPE)
+        .is_some_and(|media| media.starts_with("application/apply-patch"));
+    let dry_run: Vec<&str> = head
+        .query
+        .all("dryRun")
+        .filter(|value| !value.is_empty())
+        .collect();
+
+    Labels {
+        verb: match verb {
+            Some(Verb::List) => "LIST",
+            Some(Verb::Watch) => "WATCH",
+            Some(Verb::DeleteCollection) => "DELETECOLLECTION",
+            Some(Verb::Patch) if is_apply => "APPLY",
+            _ => method(&head.method),
+        },
+        dry_run: match dry_run.as_slice() {
+            [] => "",
+            values if values.iter().all(|value| *value == "All") => "All",
+            _ => "invalid",
+        },
+        group: facts.group.to_string(),
+        version: facts.version.to_string(),
+        resource: facts.plural.to_string(),
+        subresource: facts
+            .subresource(&path.subresource)
+            .map_or_else(String::new, |_| path.subresource.clone()),
+        scope: if !path.name.is_empty() || verb == Some(Verb::Create) {
+            "resource"
+        } else if !path.namespace.is_empty() {
+            "namespace"
+        } else {
+            "cluster"
+        },
+    }
+}
+
+fn method(method: &Method) -> &'static str {
+    let known = [
+        "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT",
+    ];
+    known
+        .into_iter()
+        .find(|name| *name == method.as_str())
+        .unwrap_or("other")
+}
+
+/// Whether a request may end definitions.
+pub(super) fn deletes_definitions(head: &Head, route: &Route) -> bool {
+    let Route::Resource(path) = route else {
+        return false;
+    };
+    head.method == Method::DELETE && path.plural == "customresourcedefinitions"
+}
+
+/// Removes the series of resources that are no longer served.
+pub(super) fn retain_served(core: &Core, metrics: &Metrics) {
+    let registry = core.registry();
+    metrics.retain(|group, version, plural| registry.get(group, version, plural).is_some());
+}
+
+/// The text of `/metrics`.
+pub(super) async fn text(core: &Core, metrics: &Metrics) -> Result<String, Failure> {
+    let registry = core.registry();
+    retain_served(core, metrics);
+    metrics.clear_objects();
+    for served in registry.stored() {
+        let page = core
+            .store
+            .list(List::new(served.prefix("")?).limit(0))
+            .await?;
+        let (group, plural) = (served.storage_group(), &served.facts.plural);
+        metrics.set_objects(group, plural, &served.group_resource(), page.remaining);
+    }
+
+    metrics
+        .text()
+        .map_err(|error| Failure::new(500, "InternalError", error))
+}

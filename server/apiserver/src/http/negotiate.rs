@@ -1,0 +1,262 @@
+//! The form of an answer: JSON or YAML, of the object, of its metadata, or as a table.
+
+use fieldmanager_managedfields::Status;
+
+/// A serialization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Media {
+    /// `application/json`.
+    Json,
+    /// `application/yaml`.
+    Yaml,
+    /// OpenAPI v2 in protobuf.
+    OpenApiProtobuf,
+}
+
+/// The representation of an object or a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The object itself.
+    Object,
+    /// `PartialObjectMetadata`, or a list of them.
+    Metadata,
+    /// `Table`.
+    Table,
+    /// Aggregated discovery, `APIGroupDiscoveryList`.
+    AggregatedDiscovery,
+}
+
+/// The form and the serialization of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Format {
+    pub(crate) media: Media,
+    pub(crate) form: Form,
+    /// The version of the group `meta.k8s.io` or of discovery: `v1`, `v1beta1`, `v2`, ...; empty for objects.
+    pub(crate) version: &'static str,
+}
+
+/// The place that an answer is for, which decides the accepted forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Objects and lists: also as metadata and tables.
+    Objects,
+    /// `/api` and `/apis`: also aggregated.
+    Discovery,
+    /// `/openapi/v2`: also in protobuf.
+    OpenApiV2,
+    /// Everything else.
+    Plain,
+}
+
+/// The media type of OpenAPI v2 in protobuf, without `application/`.
+const OPEN_API_V2: [&str; 2] = [
+    "com.github.proto-openapi.spec.v2@v1.0+protobuf",
+    "com.github.proto-openapi.spec.v2.v1.0+protobuf",
+];
+
+/// One clause of a header `Accept`.
+struct Clause<'a> {
+    kind: &'a str,
+    subtype: &'a str,
+    parameters: Vec<(&'a str, &'a str)>,
+    quality: f32,
+}
+
+impl Format {
+    /// JSON of the object.
+    pub(crate) const JSON: Format = Format {
+        media: Media::Json,
+        form: Form::Object,
+        version: "",
+    };
+
+    /// The format of an answer by a header `Accept`: the first clause, by quality, that the place has.
+    ///
+    /// # Errors
+    ///
+    /// 406 if it has none.
+    ///
+    /// Behaviour: `NegotiateOutputMediaType` of `k8s.io/apiserver/pkg/endpoints/handlers/negotiation`.
+    pub(crate) fn of(accept: Option<&str>, place: Place) -> Result<Format, Status> {
+        let Some(accept) = accept.filter(|accept| !accept.trim().is_empty()) else {
+            return Ok(Format::JSON);
+        };
+        let mut clauses: Vec<Clause<'_>> = accept.split(',').filter_map(Clause::read).collect();
+        // The sort is stable, so the order of the header decides between equal qualities.
+        clauses.sort_by(|one, other| other.quality.total_cmp(&one.quality));
+        let found = clauses.iter().find_map(|clause| clause.format(place));
+        found.ok_or_else(|| not_acceptable("application/json, application/yaml"))
+    }
+
+    /// The format of an answer that is neither metadata nor a table, such as a `Status`. It is JSON if the client asked for
+    /// one of these.
+    pub(crate) fn of_object(self) -> Self {
+        Format {
+            media: if self.form == Form::Object {
+                self.media
+            } else {
+                Media::Json
+            },
+            form: Form::Object,
+            version: "",
+        }
+    }
+
+    /// The header `Content-Type`.
+    pub(crate) fn content_type(self) -> String {
+        let media = match self.media {
+            Media::Json => "application/json",
+            Media::Yaml => "application/yaml",
+            Media::OpenApiProtobuf => {
+                return "application/com.github.proto-openapi.spec.v2.v1.0+protobuf".to_owned();
+            }
+        };
+
+        match self.form {
+            Form::AggregatedDiscovery => {
+                format!(
+                    "{media};g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList",
+                    self.version
+                )
+            }
+            _ => media.to_owned(),
+        }
+    }
+}
+
+/// 406: the client accepts none of the media types.
+pub(super) fn not_acceptable(accepted: &str) -> Status {
+    let message = format!("only the following media types are accepted: {accepted}");
+    Status::failure(406, "NotAcceptable", message, None)
+}
+
+impl<'a> Clause<'a> {
+    fn read(text: &'a str) -> Option<Self> {
+        let mut parts = text.split(';').map(str::trim);
+        let (kind, subtype) = parts.next()?.split_once('/')?;
+        let parameters: Vec<(&str, &str)> = parts.filter_map(|part| part.split_once('=')).collect();
+        let quality = parameters.iter().find(|(name, _)| *name == "q");
+        let quality = quality.map_or(1.0, |(_, value)| value.parse().unwrap_or(1.0));
+        Some(Clause {
+            kind: kind.trim(),
+            subtype: subtype.trim(),
+            parameters,
+            quality,
+        })
+    }
+
+    fn parameter(&self, name: &str) -> &'a str {
+        self.parameters
+            .iter()
+            .find(|(found, _)| *found == name)
+            .map_or("", |(_, value)| value)
+    }
+
+    fn format(&self, place: Place) -> Option<Format> {
+        if !matches!(self.kind, "application" | "*") {
+            return None;
+        }
+        // A wildcard accepts every type, and JSON is the first one of the server.
+        let media = match self.subtype {
+            "json" | "*" => Media::Json,
+            // YAML is not written event by event.
+            "yaml" if self.parameter("stream").is_empty() => Media::Yaml,
+            subtype if place == Place::OpenApiV2 && OPEN_API_V2.contains(&subtype) => {
+                Media::OpenApiProtobuf
+            }
+            _ => return None,
+        };
+        // A form that the place does not have leaves the answer to the next clause: clients list plain JSON after a
+        // table.
+        let (form, version) = match (self.parameter("as"), place) {
+            // A version without a kind asks for no form at all.
+            ("", _) if [self.parameter("g"), self.parameter("v")] != ["", ""] => return None,
+            ("", _) => (Form::Object, ""),
+            (name, Place::Objects) => {
+                let form = match name {
+                    "Table" => Form::Table,
+                    "PartialObjectMetadata" | "PartialObjectMetadataList" => Form::Metadata,
+                    _ => return None,
+                };
+                let version = ["v1", "v1beta1"]
+                    .into_iter()
+                    .find(|version| self.parameter("v") == *version)?;
+                (self.parameter("g") == "meta.k8s.io").then_some((form, version))?
+            }
+            ("APIGroupDiscoveryList", Place::Discovery) => {
+                let wanted = ["g", "v"].map(|name| self.parameter(name));
+                (wanted == ["apidiscovery.k8s.io", "v2"])
+                    .then_some((Form::AggregatedDiscovery, "v2"))?
+            }
+            _ => return None,
+        };
+
+        Some(Format {
+            media,
+            form,
+            version,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn format(accept: &str, place: Place) -> Option<(Media, Form)> {
+        Format::of(Some(accept), place)
+            .ok()
+            .map(|format| (format.media, format.form))
+    }
+
+    #[test]
+    fn first_clause_by_quality_that_the_place_has_counts() {
+        let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+        assert_eq!(
+            format(table, Place::Objects),
+            Some((Media::Json, Form::Table))
+        );
+        assert_eq!(
+            format(table, Place::Plain),
+            Some((Media::Json, Form::Object))
+        );
+        let typed = "application/vnd.kubernetes.protobuf,application/json";
+        assert_eq!(
+            format(typed, Place::Objects),
+            Some((Media::Json, Form::Object))
+        );
+        let yaml = "application/json;q=0.5, application/yaml";
+        assert_eq!(
+            format(yaml, Place::Objects),
+            Some((Media::Yaml, Form::Object))
+        );
+        assert_eq!(
+            format("*/*", Place::Objects),
+            Some((Media::Json, Form::Object))
+        );
+        let discovery =
+            "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList;profile=nopeer";
+        assert_eq!(
+            format(discovery, Place::Discovery),
+            Some((Media::Json, Form::AggregatedDiscovery))
+        );
+        let metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+        assert_eq!(
+            format(metadata, Place::Objects),
+            Some((Media::Json, Form::Metadata))
+        );
+    }
+
+    #[test]
+    fn protobuf_alone_is_not_acceptable() {
+        let refused =
+            Format::of(Some("application/vnd.kubernetes.protobuf"), Place::Objects).unwrap_err();
+        assert_eq!((refused.code, refused.reason), (406, "NotAcceptable"));
+        assert_eq!(format("text/plain", Place::Objects), None);
+        let openapi = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+        assert_eq!(
+            format(openapi, Place::OpenApiV2),
+            Some((Media::OpenApiProtobuf, Form::Object))
+        );
+    }
+}

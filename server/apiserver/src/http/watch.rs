@@ -1,0 +1,139 @@
+//! Watches: a response whose body is one event on each line.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use fieldmanager_value::Value;
+use fieldmanager_value::internal::Work;
+use futures::{StreamExt, stream};
+use http::Response;
+use http::header;
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+
+use super::message::{Body, Head, response};
+use super::negotiate::{Form, Format, Media, Place, not_acceptable};
+use super::render;
+use crate::endpoint::{Core, Failure};
+use crate::fault::Cut;
+use crate::object::map;
+use crate::registry::Served;
+use crate::store::{Revision, StoreError};
+use crate::table::IncludeObject;
+use crate::watch::{EventKind, Start, WatchEvent, WatchRequest, watch};
+
+/// The most steps of the cells of one row, about ten milliseconds.
+const ROW_STEPS: u64 = 1_000_000;
+
+/// The format of the events, which is JSON: a client that prefers YAML gets none.
+pub(super) fn format(head: &Head) -> Result<Format, Failure> {
+    let format = Format::of(head.header(header::ACCEPT), Place::Objects)?;
+    match format.media {
+        Media::Json => Ok(format),
+        _ => Err(not_acceptable("application/json;stream=watch").into()),
+    }
+}
+
+/// The response to a watch. Its events are written as they take place; dropping the body ends the watch.
+pub(super) async fn respond(
+    core: &Arc<Core>,
+    head: &Head,
+    format: Format,
+    served: Arc<Served>,
+    request: WatchRequest,
+    cut: Option<Cut>,
+) -> Result<Response<Body>, Failure> {
+    let start = request.start;
+    let include = match format.form {
+        Form::Table => render::included(head)?,
+        _ => IncludeObject::default(),
+    };
+    let mut events = watch(core.store.clone(), request).await;
+    if let Some(Cut {
+        events: count,
+        expires,
+    }) = cut
+    {
+        // A cut watch ends as one whose next event was compacted, so its message names the revision at which it began.
+        let requested = match start {
+            Start::After(revision) | Start::Initial(Some(revision)) => revision,
+            Start::Now | Start::Initial(None) => Revision::FIRST,
+        };
+        let oldest = core.store.revision().await?;
+        let last = WatchEvent::of_error(&StoreError::Compacted { requested, oldest });
+        events = events
+            .take(count)
+            .chain(stream::iter(expires.then_some(last)))
+            .boxed();
+    }
+
+    let mut lines = Lines {
+        core: core.clone(),
+        format,
+        served,
+        include,
+        first: true,
+    };
+    let frames = events.map(move |event| Ok(Frame::data(lines.line(&event))));
+    let mut response = response(
+        200,
+        &format.content_type(),
+        BodyExt::boxed_unsync(StreamBody::new(frames)),
+    );
+    response.extensions_mut().insert(Events);
+
+    Ok(response)
+}
+
+/// An extension of responses whose body is the events of a watch, one in each frame.
+#[derive(Clone, Copy)]
+pub(crate) struct Events;
+
+/// Writes events.
+struct Lines {
+    core: Arc<Core>,
+    format: Format,
+    served: Arc<Served>,
+    include: IncludeObject,
+    /// The columns of a table are in its first event.
+    first: bool,
+}
+
+impl Lines {
+    fn line(&mut self, event: &WatchEvent) -> Bytes {
+        match (self.format.form, event.kind) {
+            (_, EventKind::Error) => line(event.kind, event.object.clone()),
+            (Form::Metadata, _) => {
+                let metadata = || render::metadata_of(&event.object, self.format.version);
+                self.shared(event, self.format.version, || line(event.kind, metadata()))
+            }
+            (Form::Table, _) => {
+                let options = render::table_options(&self.core, self.include).list(false);
+                let options = options.headers(std::mem::take(&mut self.first));
+                // The thread of the connection makes the row, so a row that takes long ends the watch.
+                let table =
+                    || render::table_of(&self.served, &event.object, options, self.format.version);
+                match Work::with_limit(ROW_STEPS).run(table) {
+                    Ok(table) => line(event.kind, table),
+                    Err(_) => line(EventKind::Error, Failure::timed_out().body()),
+                }
+            }
+            _ => self.shared(event, "", || line(event.kind, event.object.clone())),
+        }
+    }
+
+    fn shared(
+        &self,
+        event: &WatchEvent,
+        form: &'static str,
+        encode: impl FnOnce() -> Bytes,
+    ) -> Bytes {
+        self.core.encoded.get(event, &self.served, form, encode)
+    }
+}
+
+fn line(kind: EventKind, object: Value) -> Bytes {
+    let mut line = map([("type", kind.name().into()), ("object", object)]).to_json();
+    line.push('\n');
+    line.into()
+}

@@ -1,0 +1,368 @@
+//! The server as a service.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fieldmanager_value::Value;
+use tokio::task::JoinSet;
+
+use crate::collector::{Collector, CollectorStep};
+use crate::endpoint::{Core, Deletions, Resources};
+use crate::fault::Faults;
+use crate::gate::Gate;
+use crate::limits::Limits;
+use crate::log::{ExportHistory, Log, Recorder};
+use crate::snapshot::TestState;
+use crate::source::{Random, Source};
+use crate::store::{Bounded, Memory, SharedStore, StoreError};
+
+/// The size of the log of a server for tests, in bytes.
+const TEST_LOG: usize = 64 << 20;
+
+/// A Kubernetes API server, as a [`tower::Service`] of HTTP requests. Cheap to clone: all clones are one server.
+///
+/// ```
+/// # tokio_test::block_on(async {
+/// use fieldmanager_apiserver::ApiServer;
+/// use http_body_util::{BodyExt, Full};
+/// use tower::ServiceExt;
+///
+/// let server = ApiServer::builder().build().await?;
+/// let body = r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"color": "red"}}"#;
+/// let request = http::Request::post("/api/v1/namespaces/default/configmaps").body(Full::<bytes::Bytes>::from(body))?;
+/// let response = server.oneshot(request).await?;
+/// assert_eq!(response.status(), 201);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct ApiServer {
+    pub(crate) core: Arc<Core>,
+    pub(crate) gate: Arc<Gate>,
+    collector: Arc<tokio::sync::Mutex<Collector<Deletions>>>,
+    pub(crate) collection: Collection,
+    pub(crate) faults: Arc<Faults>,
+    pub(crate) test: Arc<TestState>,
+    /// The tasks of the server, which end with it.
+    _running: Arc<JoinSet<()>>,
+}
+
+/// Why an object cannot be created.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The server does not serve a kind.
+    #[error("the kind {0} is not served")]
+    NotServed(String),
+    /// The object exists, with the message of the answer.
+    #[error("{0}")]
+    Exists(String),
+    /// The server refuses the object, with the message of the answer.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// The parts of an [`ApiServer`].
+pub struct Builder {
+    store: Option<SharedStore>,
+    source: Arc<dyn Source>,
+    limits: Limits,
+    tokens: BTreeMap<String, String>,
+    collection: Collection,
+    unions: bool,
+    test_api: bool,
+    page: bool,
+    export: Option<ExportHistory>,
+}
+
+/// When the server deletes what deleted owners and namespaces leave behind, and whether it deletes old Events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Collection {
+    /// As it becomes necessary. Events are deleted [some time](Limits::event_time) after their last write.
+    #[default]
+    On,
+    /// Only when the program calls [`ApiServer::collect`] or [`ApiServer::collect_step`].
+    Stepped,
+}
+
+impl ApiServer {
+    /// A server with a store in memory, the clock of the machine, and the default limits.
+    pub fn builder() -> Builder {
+        Builder {
+            store: None,
+            source: Arc::new(Random::system()),
+            limits: Limits::default(),
+            tokens: BTreeMap::new(),
+            collection: Collection::On,
+            unions: true,
+            test_api: false,
+            page: true,
+            export: None,
+        }
+    }
+
+    /// A server of its parts, and its collector.
+    pub(crate) fn of(mut core: Core, gate: Gate, collection: Collection, test: TestState) -> Self {
+        // A server that deleted a definition of a shared store may have been killed, so each server ends all of them.
+        core.has_ending_task = collection == Collection::On || core.store.is_shared();
+        let core = Arc::new(core);
+        // The task has a collector, and so have the calls of the program. Each follows the store for itself.
+        let new = || Collector::new(core.store.clone(), Deletions(core.clone()));
+        let mut tasks = JoinSet::new();
+        if collection == Collection::On {
+            tasks.spawn(new().run());
+            tasks.spawn(crate::expiry::run(core.clone(), gate.limits.event_time));
+        }
+        if core.has_ending_task {
+            let ending = core.clone();
+            tasks.spawn(async move { ending.keep_ending_definitions().await });
+        }
+
+        // Other servers write definitions, and leave allocations when they are killed during a write.
+        if core.store.is_shared() {
+            let (following, freeing) = (core.clone(), core.clone());
+            tasks.spawn(async move { following.follow_definitions().await });
+            tasks.spawn(async move {
+                match freeing.free_abandoned_allocations().await {
+                    Ok(()) | Err(StoreError::Closed) => {}
+                    Err(error) => {
+                        tracing::warn!(%error, "unused addresses of Services remain until the next start")
+                    }
+                }
+            });
+        }
+
+        let collector = Arc::new(tokio::sync::Mutex::new(new()));
+        let faults = Arc::new(Faults::new(core.source.as_random().and_then(Random::seed)));
+        ApiServer {
+            core,
+            gate: Arc::new(gate),
+            collector,
+            collection,
+            faults,
+            test: Arc::new(test),
+            _running: Arc::new(tasks),
+        }
+    }
+
+    /// The bounds of the server.
+    pub fn limits(&self) -> &Limits {
+        &self.gate.limits
+    }
+
+    /// Creates an object, as a request to create it does.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`]; [`LoadError::Exists`] also for an object that the store had from the start.
+    pub async fn load(&self, object: &Value) -> Result<(), LoadError> {
+        self.core.load(object).await
+    }
+
+    /// Makes one change of the collector, and returns it; `None` if there is nothing to do.
+    ///
+    /// # Errors
+    ///
+    /// That of the store.
+    pub async fn collect_step(&self) -> Result<Option<CollectorStep>, StoreError> {
+        self.collector.lock().await.step().await
+    }
+
+    /// Makes all changes of the collector, and returns them in order.
+    ///
+    /// # Errors
+    ///
+    /// That of the store.
+    pub async fn collect(&self) -> Result<Vec<CollectorStep>, StoreError> {
+        self.collector.lock().await.settle().await
+    }
+
+    /// The faults that the server injects into its answers; none at first.
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// The log of the requests that were answered; empty if the server has none.
+    pub fn log(&self) -> Log {
+        self.core
+            .log
+            .as_deref()
+            .map(Recorder::log)
+            .unwrap_or_default()
+    }
+
+    /// Removes all entries of the log. The next one is number 1.
+    pub fn clear_log(&self) {
+        if let Some(log) = &self.core.log {
+            log.clear();
+        }
+    }
+
+    /// The path that opens the [page](Builder::page) in a browser. If the server has [tokens](Builder::tokens), the path has a
+    /// code that works once and lets the browser in with a cookie; only the last path that was made has a valid code. A client
+    /// with a token gets one by `POST /ui/link`, too.
+    ///
+    /// ```
+    /// # tokio_test::block_on(async {
+    /// use fieldmanager_apiserver::ApiServer;
+    /// let server = ApiServer::builder().tokens([("secret".to_owned(), "alice".to_owned())].into()).build().await?;
+    /// assert!(server.page_path()?.starts_with("/ui?code="));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the system has no random numbers.
+    pub fn page_path(&self) -> std::io::Result<String> {
+        self.gate.page_path()
+    }
+
+    /// Ends all watches. Other requests are answered as before; watches that begin later end at once.
+    pub fn end_watches(&self) {
+        self.gate.end_watches();
+    }
+
+    /// Ends all watches, closes the store, and stops requests that still run. Later requests are answered with 503.
+    pub async fn stop(&self) {
+        self.end_watches();
+        // A store that cannot be closed has lost its connection: nothing is left to close.
+        let _ = self.core.store.close().await;
+        self.gate.pool.end();
+    }
+}
+
+/// A store with the bound on its objects. A store that other servers write to has a bound of its own.
+pub(crate) async fn bounded(
+    store: SharedStore,
+    limits: &Limits,
+) -> Result<SharedStore, StoreError> {
+    match limits.stored {
+        Some(limit) if !store.is_shared() => Ok(Arc::new(Bounded::new(store, limit).await?)),
+        _ => Ok(store),
+    }
+}
+
+impl Builder {
+    /// The store; a new one in memory by default.
+    #[must_use]
+    pub fn store(mut self, store: SharedStore) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Where times, uids and generated names are from.
+    #[must_use]
+    pub fn source(mut self, source: impl Source) -> Self {
+        self.source = Arc::new(source);
+        self
+    }
+
+    /// The bounds of the server.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The bearer tokens that are accepted, and the users that they name. Requests without one of them are answered with
+    /// 401, but for those of health. Without tokens, which is the default, everybody is admin: a server in a program cannot be
+    /// reached by others, unless the program [listens](crate::net::Listening) on a port. A web page is refused in both
+    /// cases.
+    #[must_use]
+    pub fn tokens(mut self, tokens: BTreeMap<String, String>) -> Self {
+        self.tokens = tokens;
+        self
+    }
+
+    /// When dependents of deleted objects, and the objects of deleted namespaces, are deleted. As it becomes necessary by
+    /// default.
+    #[must_use]
+    pub fn collection(mut self, collection: Collection) -> Self {
+        self.collection = collection;
+        self
+    }
+
+    /// Whether unions have an effect, of built-in kinds and of custom resources whose schema declares them with
+    /// `x-kubernetes-unions`. On by default. kube-apiserver has no unions, and drops their declarations.
+    #[must_use]
+    pub fn unions(mut self, on: bool) -> Self {
+        self.unions = on;
+        self
+    }
+
+    /// Whether this is a server for tests: it has a [log](crate::log), and answers requests [below `/test`](crate::test_api)
+    /// by which any client can restore, inject faults and set the clock. Off by default.
+    #[must_use]
+    pub fn test_api(mut self, on: bool) -> Self {
+        self.test_api = on;
+        self
+    }
+
+    /// Whether the server has a page for people below `/ui`, and keeps the [revisions](Limits::revisions) of objects that
+    /// it shows. On by default.
+    #[must_use]
+    pub fn page(mut self, on: bool) -> Self {
+        self.page = on;
+        self
+    }
+
+    /// The format in which the page offers the history of an object as a file; without one, it offers none.
+    #[must_use]
+    pub fn export(mut self, export: ExportHistory) -> Self {
+        self.export = Some(export);
+        self
+    }
+
+    /// Makes the server: creates the namespaces and the other objects that exist from the start, where the store lacks
+    /// them, and serves the definitions that the store has.
+    ///
+    /// # Errors
+    ///
+    /// That of the store.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime, unless the collector is [stepped](Collection::Stepped) and the store is of this server
+    /// alone.
+    pub async fn build(self) -> Result<ApiServer, StoreError> {
+        let mut limits = self.limits;
+        let store = self.store.unwrap_or_else(|| Arc::new(Memory::default()));
+        let store = bounded(store, &limits).await?;
+        if self.test_api && limits.log == 0 {
+            limits.log = TEST_LOG;
+        }
+        if !self.page {
+            (limits.revisions, limits.revisions_size) = (0, 0);
+        }
+
+        let mut core = Core::new(store, self.source, Resources::builtin(self.unions), &limits);
+        core.export = self.export;
+        core.bootstrap().await?;
+
+        // Otherwise a task does it, so that a server with many objects to delete answers at once.
+        if self.collection == Collection::Stepped {
+            core.end_definitions().await?;
+        }
+        let test = TestState::new(self.test_api);
+        let server = ApiServer::of(
+            core,
+            Gate::new(limits, self.tokens, self.page),
+            self.collection,
+            test,
+        );
+
+        match server.mark_start().await {
+            Ok(()) | Err(StoreError::NoSnapshots) => Ok(server),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl std::fmt::Debug for ApiServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ApiServer")
+            .field("limits", self.limits())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,118 @@
+//! The server as a `tower::Service`.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{self, Poll};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use http::{Method, Request, Response};
+use tokio::runtime::Handle;
+
+use crate::gate::Gate;
+use crate::http::{Body, Context, Stopped, TestRequests, respond};
+use crate::pool;
+use crate::server::ApiServer;
+
+impl ApiServer {
+    fn context(&self) -> Context<'_> {
+        let test = self.test.is_served.then_some(self as &dyn TestRequests);
+        Context {
+            core: &self.core,
+            gate: &self.gate,
+            faults: &self.faults,
+            test,
+        }
+    }
+}
+
+impl<B> tower::Service<Request<B>> for ApiServer
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Answering;
+
+    fn poll_ready(&mut self, _: &mut task::Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let (server, gate) = (self.clone(), self.gate.clone());
+        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+        let stopped = Stopped::of(&request);
+        let answer = async move { respond(&server.context(), request).await };
+        Answering {
+            gate,
+            answer: Some(answer.boxed()),
+            stopped,
+            is_read,
+            is_begun: false,
+        }
+    }
+}
+
+/// The answer to a request of an [`ApiServer`].
+///
+/// A request that may write continues to its end if its client leaves: a definition that was stored is served, a definition
+/// that was deleted ends with its objects, and an address that was reserved is used or released.
+pub struct Answering {
+    gate: Arc<Gate>,
+    answer: Option<BoxFuture<'static, Response<Body>>>,
+    stopped: Stopped,
+    is_read: bool,
+    is_begun: bool,
+}
+
+impl Future for Answering {
+    type Output = Result<Response<Body>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<Self::Output> {
+        self.is_begun = true;
+        loop {
+            let Some(mut answer) = self.answer.take() else {
+                return Poll::Pending;
+            };
+            let polled = answer.poll_unpin(context);
+            if pool::moves() {
+                let (gate, stopped) = (self.gate.clone(), self.stopped.clone());
+                let moved = async move {
+                    gate.pool
+                        .run(answer)
+                        .await
+                        .unwrap_or_else(|| stopped.answer())
+                };
+                self.answer = Some(moved.boxed());
+                continue;
+            }
+
+            if polled.is_pending() {
+                self.answer = Some(answer);
+            }
+            return polled.map(Ok);
+        }
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        // A request that was never polled has not begun. After a panic it cannot continue.
+        let is_left = self.is_begun && !self.is_read && !std::thread::panicking();
+        if let Some(answer) = self.answer.take().filter(|_| is_left)
+            && let Ok(runtime) = Handle::try_current()
+        {
+            let (gate, stopped) = (self.gate.clone(), self.stopped.clone());
+            runtime.spawn(Answering {
+                gate,
+                answer: Some(answer),
+                stopped,
+                is_read: true,
+                is_begun: true,
+            });
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! The requests below `/test`.
+
+use std::time::Duration;
+
+use fieldmanager_managedfields::Time;
+use http::{Method, Response};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value as Json, json};
+
+use crate::collector::{CollectorChange, CollectorStep};
+use crate::endpoint::Failure;
+use crate::fault::{Fault, FaultHandle};
+use crate::http::{Body, full, json as reply, response};
+use crate::log::{Log, LogEntry};
+use crate::object::in_group;
+use crate::query::Query;
+use crate::server::ApiServer;
+use crate::snapshot::{MAX_SNAPSHOTS, Snapshot};
+use crate::source::Random;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Clock {
+    time: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Advance {
+    seconds: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Seed {
+    seed: u64,
+}
+
+/// Answers a request to a path below `/test`.
+pub(super) async fn answer(
+    server: &ApiServer,
+    method: &Method,
+    path: &[String],
+    query: &Query,
+    body: &[u8],
+) -> Result<Response<Body>, Failure> {
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    // HEAD has the answer of GET, whose body HTTP leaves out.
+    let method = match method.as_str() {
+        "HEAD" => "GET",
+        method => method,
+    };
+
+    // The last arms name all paths again, so that another method of a known path is 405 and not 404.
+    match (method, path.as_slice()) {
+        ("POST", ["snapshots"]) => {
+            let snapshot = server.snapshot().await?;
+            // The snapshot is made before the lock is taken, which is not held across an await.
+            let mut snapshots = server.test.snapshots();
+            if snapshots.kept.len() >= MAX_SNAPSHOTS {
+                let message = format!("there are {MAX_SNAPSHOTS} snapshots: delete some first");
+                return Err(Failure::new(403, "Forbidden", message));
+            }
+            snapshots.last += 1;
+            let id = snapshots.last;
+            let answer = described(id, &snapshot);
+            snapshots.kept.insert(id, snapshot);
+
+            Ok(reply(201, &answer))
+        }
+        ("GET", ["snapshots"]) => {
+            let snapshots = server.test.snapshots();
+            let items: Vec<Json> = snapshots
+                .kept
+                .iter()
+                .map(|(id, snapshot)| described(*id, snapshot))
+                .collect();
+            ok(json!({ "items": items }))
+        }
+        ("DELETE", ["snapshots"]) => {
+            server.test.snapshots().kept.clear();
+            Ok(done())
+        }
+        ("DELETE", ["snapshots", id]) => {
+            let removed = number(id).and_then(|id| server.test.snapshots().kept.remove(&id));
+            removed
+                .map(|_| done())
+                .ok_or_else(|| missing("snapshot", id))
+        }
+        ("POST", ["snapshots", id, "restore"]) => {
+            // A snapshot remains when it is restored, so that each case of a test can begin with it.
+            let snapshot = number(id).and_then(|id| server.test.snapshots().kept.get(&id).cloned());
+            let snapshot = snapshot.ok_or_else(|| missing("snapshot", id))?;
+            let revision = server.restore(&snapshot).await?;
+            ok(json!({ "revision": revision.to_string() }))
+        }
+        ("POST", ["reset"]) => {
+            let revision = server.reset().await?;
+            ok(json!({ "revision": revision.to_string() }))
+        }
+        ("POST", ["faults"]) => {
+            let fault: Fault = read(body)?;
+            let added = server
+                .faults()
+                .add(fault)
+                .map_err(|error| bad_request(&error.to_string()))?;
+            Ok(reply(201, &rule(&added)))
+        }
+        ("GET", ["faults"]) => {
+            let items: Vec<Json> = server.faults().list().iter().map(rule).collect();
+            ok(json!({ "items": items }))
+        }
+        ("GET", ["faults", id]) => {
+            let found = server
+                .faults()
+                .list()
+                .into_iter()
+                .find(|fault| Some(fault.id()) == number(id));
+            found
+                .map(|fault| reply(200, &rule(&fault)))
+                .ok_or_else(|| missing("fault", id))
+        }
+        ("DELETE", ["faults"]) => {
+            server.faults().clear();
+            Ok(done())
+        }
+        ("DELETE", ["faults", id]) => {
+            if number(id).is_some_and(|id| server.faults().remove(id)) {
+                Ok(done())
+            } else {
+                Err(missing("fault", id))
+            }
+        }
+        ("GET", ["log"]) => {
+            let body = selected(&server.log(), query)?.to_json_lines();
+            Ok(response(200, "application/jsonl", full(body)))
+        }
+        ("DELETE", ["log"]) => {
+            server.clear_log();
+            Ok(done())
+        }
+        ("GET", ["clock"]) => Ok(clock(server.core.source.now())),
+        ("PUT", ["clock"]) => {
+            let Clock { time } = read(body)?;
+            let time = time
+                .parse()
+                .map_err(|error| bad_request(&format!("time: {error}")))?;
+            random(server)?.set_time(time);
+            Ok(clock(time))
+        }
+        ("POST", ["clock", "advance"]) => {
+            let Advance { seconds } = read(body)?;
+            let time = random(server)?.advance(Duration::from_secs(seconds));
+            time.map(clock)
+                .map_err(|error| bad_request(&format!("seconds: {error}")))
+        }
+        ("POST", ["seed"]) => {
+            // One seed decides about uids, names and probabilities of faults, so that a test has one number to repeat.
+            let Seed { seed } = read(body)?;
+            random(server)?.set_seed(seed);
+            server.faults().set_seed(seed);
+            ok(json!({ "seed": seed }))
+        }
+        ("POST", ["collect"]) => {
+            let steps: Vec<Json> = server.collect().await?.iter().map(step).collect();
+            ok(json!({ "steps": steps }))
+        }
+        ("POST", ["collect", "step"]) => {
+            let made = server.collect_step().await?;
+            ok(json!({ "step": made.as_ref().map(step) }))
+        }
+        (
+            _,
+            ["snapshots" | "faults"] | ["snapshots" | "faults", _] | ["snapshots", _, "restore"],
+        )
+        | (
+            _,
+            ["reset" | "log" | "clock" | "seed" | "collect"]
+            | ["clock", "advance"]
+            | ["collect", "step"],
+        ) => Err(Failure::method_not_allowed()),
+        _ => Err(Failure::path_not_found()),
+    }
+}
+
+/// 200.
+fn ok(body: Json) -> Result<Response<Body>, Failure> {
+    Ok(reply(200, &body))
+}
+
+/// 204.
+fn done() -> Response<Body> {
+    response(204, "application/json", full(""))
+}
+
+fn described(id: u64, snapshot: &Snapshot) -> Json {
+    json!({ "id": id.to_string(), "revision": snapshot.revision().to_string(), "objects": snapshot.len() })
+}
+
+fn rule(fault: &FaultHandle) -> Json {
+    json!({ "id": fault.id(), "matched": fault.matched(), "fired": fault.fired(), "rule": fault.fault() })
+}
+
+fn clock(time: Time) -> Response<Body> {
+    reply(200, &json!({ "time": time.to_string() }))
+}
+
+fn step(step: &CollectorStep) -> Json {
+    let parts = step.key.parts();
+    let mut object = json!({
+        "resource": in_group(parts.plural, parts.group),
+        "namespace": parts.namespace.unwrap_or_default(),
+        "name": parts.name,
+    });
+    let (change, detail) = match &step.change {
+        CollectorChange::Delete(propagation) => (
+            "delete",
+            Some(("propagation", Json::from(format!("{propagation:?}")))),
+        ),
+        CollectorChange::RemoveOwners(uids) => ("removeOwners", Some(("owners", json!(uids)))),
+        CollectorChange::UnblockOwners => ("unblockOwners", None),
+        CollectorChange::RemoveFinalizer(name) => {
+            ("removeFinalizer", Some(("finalizer", json!(name))))
+        }
+    };
+
+    let refused = step
+        .refused
+        .as_ref()
+        .map(|reason| ("refused", json!(reason)));
+    let members = [("change", json!(change))]
+        .into_iter()
+        .chain(detail)
+        .chain(refused);
+    if let Some(fields) = object.as_object_mut() {
+        fields.extend(members.map(|(name, value)| (name.to_owned(), value)));
+    }
+
+    object
+}
+
+/// The parameters of the log.
+const PARAMETERS: [&str; 9] = [
+    "manager",
+    "user",
+    "verb",
+    "resource",
+    "namespace",
+    "name",
+    "status",
+    "path",
+    "since",
+];
+
+/// The entries that a query selects.
+fn selected(log: &Log, query: &Query) -> Result<Log, Failure> {
+    type Field = fn(&LogEntry) -> &str;
+    if let Some(unknown) = query.names().find(|name| !PARAMETERS.contains(name)) {
+        let accepted = PARAMETERS.join(", ");
+        return Err(bad_request(&format!(
+            "unknown parameter {unknown:?}: accepted are {accepted}"
+        )));
+    }
+
+    let since = query
+        .number("since")?
+        .and_then(|number| u64::try_from(number).ok())
+        .unwrap_or_default();
+    let fields: [(&str, Field); 6] = [
+        ("manager", |entry| &entry.manager),
+        ("user", |entry| &entry.user),
+        ("verb", |entry| &entry.verb),
+        ("resource", |entry| &entry.resource),
+        ("namespace", |entry| &entry.namespace),
+        ("name", |entry| &entry.name),
+    ];
+
+    Ok(log.only(|entry| {
+        fields
+            .iter()
+            .all(|(name, field)| query.get(name).is_none_or(|wanted| wanted == field(entry)))
+            && query
+                .get("status")
+                .is_none_or(|wanted| wanted == entry.status.to_string())
+            && query.get("path").is_none_or(|path| entry.touches(path))
+            && entry.number > since
+    }))
+}
+
+fn random(server: &ApiServer) -> Result<&Random, Failure> {
+    server.random().ok_or_else(|| {
+        Failure::new(
+            501,
+            "NotImplemented",
+            "the program that started the server controls its clock and numbers",
+        )
+    })
+}
+
+fn number(id: &str) -> Option<u64> {
+    id.parse().ok()
+}
+
+fn missing(what: &str, id: &str) -> Failure {
+    Failure::new(404, "NotFound", format!("{what} {id:?} not found"))
+}
+
+fn bad_request(message: &str) -> Failure {
+    Failure::bad_request(message)
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Failure> {
+    serde_json::from_slice(body).map_err(|error| bad_request(&error.to_string()))
+}

@@ -1,0 +1,30 @@
+//! The integration tests of this crate. They are one program, because every program links the crate again.
+
+mod actions;
+mod answers;
+mod areas;
+mod common;
+mod custom_defaults;
+mod expiry;
+mod failing_stores;
+mod faults;
+mod hostile_requests;
+mod kube_rs;
+mod log;
+mod long_requests;
+mod metrics;
+mod origin;
+mod port;
+mod random_programs;
+mod router;
+mod semantics;
+mod services;
+mod shops;
+mod snapshots;
+mod store;
+mod test_api;
+mod testing;
+mod ui;
+mod unfinished;
+mod unions;
+mod watches;

@@ -1,0 +1,95 @@
+//! Kinds that run Pods, scale or protect them.
+
+use fieldmanager_structural::internal::NameSyntax;
+
+use super::description::{
+    DerivedLabel, KindDescription, MetadataChecks, NAME, NAMESPACE, StoredForm,
+};
+use crate::validation::functions as checks;
+use crate::warnings;
+
+/// The warning of a deletion of Jobs that does not say what happens to their Pods.
+const JOBS_KEEP_PODS: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove \
+    them or set propagationPolicy=Orphan to suppress this warning";
+
+pub(super) const KINDS: &[KindDescription] = &[
+    KindDescription {
+        checks: checks::workloads::revision,
+        stored_as: StoredForm::Json,
+        ..KindDescription::of("apps", &["v1"], "ControllerRevision")
+    },
+    KindDescription {
+        checks: checks::workloads::daemon_set,
+        subresource_checks: &[("status", checks::workloads::daemon_set_status)],
+        warnings: warnings::workloads::daemons,
+        ..KindDescription::of("apps", &["v1"], "DaemonSet")
+    },
+    KindDescription {
+        checks: checks::workloads::deployment,
+        subresource_checks: &[("status", checks::workloads::deployment_status)],
+        warnings: warnings::workloads::replicas,
+        ..KindDescription::of("apps", &["v1"], "Deployment")
+    },
+    KindDescription {
+        checks: checks::workloads::replica_set,
+        subresource_checks: &[("status", checks::workloads::controller_status)],
+        warnings: warnings::workloads::replicas,
+        ..KindDescription::of("apps", &["v1"], "ReplicaSet")
+    },
+    KindDescription {
+        checks: checks::workloads::stateful_set,
+        subresource_checks: &[("status", checks::workloads::stateful_set_status)],
+        name_syntax: NameSyntax::Label,
+        warnings: warnings::workloads::stateful,
+        ..KindDescription::of("apps", &["v1"], "StatefulSet")
+    },
+    KindDescription {
+        checks: checks::jobs::cron_job,
+        has_unchecked_status_metadata: true,
+        warnings: warnings::workloads::schedule,
+        ..KindDescription::of("batch", &["v1"], "CronJob")
+    },
+    KindDescription {
+        checks: checks::jobs::job,
+        subresource_checks: &[("status", checks::jobs::job_status)],
+        warnings: warnings::workloads::job,
+        is_defaulted_when_stored: true,
+        keeps_dependents: true,
+        deletion_warning: Some(JOBS_KEEP_PODS),
+        labels: &[NAME, NAMESPACE],
+        derived_labels: &[DerivedLabel {
+            label: "status.successful",
+            paths: &["status.succeeded"],
+            absent: "0",
+        }],
+        label_fault: "field label {quoted} not supported for Job",
+        ..KindDescription::of("batch", &["v1"], "Job")
+    },
+    KindDescription {
+        checks: checks::autoscaling::autoscaler_v1,
+        subresource_checks: &[("status", checks::autoscaling::autoscaler_v1_status)],
+        internal: Some("autoscaling/v2"),
+        status_annotation: Some("autoscaling.alpha.kubernetes.io/current-metrics"),
+        generation_follows_storage: true,
+        ..KindDescription::of("autoscaling", &["v1"], "HorizontalPodAutoscaler")
+    },
+    KindDescription {
+        checks: checks::autoscaling::autoscaler,
+        subresource_checks: &[("status", checks::autoscaling::autoscaler_status)],
+        generation_follows_storage: true,
+        ..KindDescription::of("autoscaling", &["v2"], "HorizontalPodAutoscaler")
+    },
+    KindDescription {
+        checks: checks::config::scale,
+        metadata: MetadataChecks::ManagedFields,
+        ..KindDescription::of("autoscaling", &["v1"], "Scale")
+    },
+    KindDescription::of("policy", &["v1"], "Eviction"),
+    KindDescription {
+        checks: checks::classes::budget,
+        subresource_checks: &[("status", checks::classes::budget_status)],
+        name_syntax: NameSyntax::PathSegment,
+        metadata: MetadataChecks::Last,
+        ..KindDescription::of("policy", &["v1"], "PodDisruptionBudget")
+    },
+];

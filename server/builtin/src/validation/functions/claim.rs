@@ -1,0 +1,88 @@
+//! Claims in other objects.
+
+use fieldmanager_structural::FieldError;
+
+use super::selector;
+use crate::amount::Amount;
+use crate::place::{Errors, Place};
+
+/// Checks the template of a claim, whose metadata has labels and annotations alone.
+pub(super) fn template(template: &Place<'_>, errors: &mut Errors) {
+    template.check("spec", spec, errors);
+}
+
+/// The modes of access are known, and one of them excludes the others.
+pub(super) fn access_modes(spec: &Place<'_>, errors: &mut Errors) {
+    const MODES: &[&str] = &[
+        "ReadOnlyMany",
+        "ReadWriteMany",
+        "ReadWriteOnce",
+        "ReadWriteOncePod",
+    ];
+    let modes = || spec.values("accessModes").filter_map(|mode| mode.as_str());
+
+    for mode in modes().filter(|mode| !MODES.contains(mode)) {
+        errors.push(FieldError::not_supported(
+            spec.at("accessModes"),
+            mode,
+            MODES,
+        ));
+    }
+
+    // Access for one pod alone contradicts every other mode.
+    let is_single = |mode: &str| mode == "ReadWriteOncePod";
+    if modes().any(is_single) && modes().any(|mode| !is_single(mode) && MODES.contains(&mode)) {
+        spec.forbid(
+            "accessModes",
+            "may not use ReadWriteOncePod with other access modes",
+            errors,
+        );
+    }
+}
+
+pub(super) fn spec(claim: &Place<'_>, errors: &mut Errors) {
+    claim.require("accessModes", "at least 1 access mode is required", errors);
+    claim.check("selector", selector::check, errors);
+    access_modes(claim, errors);
+    let requests = claim
+        .child("resources")
+        .and_then(|resources| resources.child("requests"));
+    let storage = requests.and_then(|requests| requests.get("storage"));
+    // Kubernetes leaves `requests` out of this path.
+    let path = || claim.at("resources").key("storage");
+
+    match storage {
+        None => errors.push(FieldError::required(path(), "")),
+        Some(storage) => {
+            let amount = storage.as_str().and_then(Amount::parse).unwrap_or_default();
+            if amount <= Amount::default() {
+                errors.push(FieldError::invalid(
+                    path(),
+                    storage.clone(),
+                    "must be greater than zero",
+                ));
+            }
+        }
+    }
+
+    claim.subdomain("storageClassName", errors);
+    claim.one_of("volumeMode", &["Block", "Filesystem"], errors);
+    for name in ["dataSource", "dataSourceRef"] {
+        claim.check(name, data_source, errors);
+    }
+    claim.subdomain("volumeAttributesClassName", errors);
+}
+
+/// Checks a reference to the object that a volume gets its data from.
+fn data_source(source: &Place<'_>, errors: &mut Errors) {
+    source.require("name", "", errors);
+    source.require("kind", "", errors);
+    let kind = source.text("kind");
+    // Of the core group, only claims can be a source of data.
+    if source.text("apiGroup").is_empty() && kind != "PersistentVolumeClaim" {
+        let detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
+        errors.push(FieldError::invalid(source.path.clone(), kind, detail));
+    }
+    source.subdomain("apiGroup", errors);
+    source.label("namespace", errors);
+}

@@ -1,0 +1,660 @@
+//! Secrets, ConfigMaps, events, quotas and limits.
+
+use std::collections::BTreeSet;
+
+use fieldmanager_structural::internal::qualified_name;
+use fieldmanager_structural::{FieldError, FieldPath};
+use fieldmanager_value::Value;
+
+use super::field::Field;
+use super::formats;
+use super::pods::resources;
+use super::resource_names::{COMPUTE, COUNTED, is_standard};
+use crate::amount::Amount;
+use crate::base64;
+use crate::place::{Errors, IMMUTABLE, NOT_NEGATIVE, faults};
+use crate::shown;
+use crate::validation::syntax;
+
+/// The largest size of the data of a Secret or ConfigMap in bytes.
+const MAX_SIZE: usize = 1024 * 1024;
+
+/// Checks that an update keeps what an object with `immutable` has.
+fn kept(object: &Field<'_>, names: &[&str], errors: &mut Errors) {
+    if object.before().get("immutable").value == Some(&Value::Bool(true)) {
+        for field in names.iter().map(|name| object.get(name)) {
+            field.forbid_if(
+                field.is_changed(),
+                "field is immutable when `immutable` is set",
+                errors,
+            );
+        }
+    }
+}
+
+pub(crate) fn secret(secret: &Field<'_>, errors: &mut Errors) {
+    secret.get("type").immutable(errors);
+    kept(secret, &["immutable", "data"], errors);
+    let data = secret.get("data");
+    // The limit is for the decoded bytes of all keys together.
+    let mut size = 0;
+    for (key, value) in data.entries() {
+        faults(&value.path, key, syntax::config_key(key), errors);
+        size += decoded_size(value.text());
+    }
+    if size > MAX_SIZE {
+        errors.push(FieldError::too_long(data.path.clone(), MAX_SIZE));
+    }
+
+    let has = |key: &str| data.value.is_some_and(|data| data.get(key).is_some());
+    let required = |key: &str| FieldError::required(data.path.key(key), "");
+    let all = |keys: &[&str]| {
+        keys.iter()
+            .filter(|key| !has(key))
+            .map(|key| required(key))
+            .collect::<Vec<_>>()
+    };
+
+    // Clients of these types read certain keys; the keys of other types are up to the user.
+    match secret.get("type").text() {
+        "kubernetes.io/service-account-token" => {
+            let name = "kubernetes.io/service-account.name";
+            let annotations = secret.get("metadata").get("annotations");
+            if annotations.get(name).is_empty() {
+                errors.push(FieldError::required(annotations.path.key(name), ""));
+            }
+        }
+        "kubernetes.io/dockercfg" => docker(&data, ".dockercfg", errors),
+        "kubernetes.io/dockerconfigjson" => docker(&data, ".dockerconfigjson", errors),
+        "kubernetes.io/basic-auth" if !has("username") && !has("password") => {
+            errors.extend(all(&["username", "password"]));
+        }
+        "kubernetes.io/ssh-auth" if data.get("ssh-privatekey").is_empty() => {
+            errors.push(required("ssh-privatekey"));
+        }
+        "kubernetes.io/tls" => errors.extend(all(&["tls.crt", "tls.key"])),
+        _ => {}
+    }
+}
+
+/// Requires a key with a JSON object.
+fn docker(data: &Field<'_>, key: &str, errors: &mut Errors) {
+    let path = data.path.key(key);
+    let Some(text) = data.value.and_then(|data| data.get(key)) else {
+        errors.push(FieldError::required(path, ""));
+        return;
+    };
+
+    let bytes = base64::decode(text.as_str().unwrap_or_default());
+    if let Some(fault) = formats::json_object_fault(&bytes) {
+        let shown = "<secret contents redacted>";
+        errors.push(FieldError::invalid(path, shown, fault));
+    }
+}
+
+/// The number of bytes that a base64 string stands for.
+fn decoded_size(text: &str) -> usize {
+    let padding = text.len() - text.trim_end_matches('=').len();
+    (text.len() / 4 * 3).saturating_sub(padding)
+}
+
+pub(crate) fn config_map(map: &Field<'_>, errors: &mut Errors) {
+    kept(map, &["immutable", "data", "binaryData"], errors);
+    let binary = map.get("binaryData");
+    let mut size = 0;
+    // Both maps become files of one volume, so their keys must differ.
+    for (key, value) in map.get("data").entries() {
+        faults(&value.path, key, syntax::config_key(key), errors);
+        if binary.value.is_some_and(|binary| binary.get(key).is_some()) {
+            let detail = "duplicate of key present in binaryData";
+            errors.push(FieldError::invalid(value.path.clone(), key, detail));
+        }
+        size += value.text().len();
+    }
+
+    for (key, value) in binary.entries() {
+        faults(&value.path, key, syntax::config_key(key), errors);
+        size += decoded_size(value.text());
+    }
+    // The size is that of both maps, so the error has no path.
+    if size > MAX_SIZE {
+        errors.push(FieldError::too_long(FieldPath::root(""), MAX_SIZE));
+    }
+}
+
+/// What both versions of events require.
+fn any_event(event: &Event<'_>, errors: &mut Errors) {
+    let namespace = event.object.get("metadata").get("namespace");
+    let subject = event.subject.get("namespace");
+    let path = || FieldPath::root("involvedObject").child("namespace");
+    let mismatch = || FieldError::invalid(path(), subject.text(), "does not match event.namespace");
+    let time = event.object.get("eventTime");
+
+    // An event without a time is of the old form, of which only the namespace is checked.
+    if !time.is_set() {
+        let is_match = match subject.text() {
+            "" => matches!(namespace.text(), "" | "default"),
+            text => text == namespace.text(),
+        };
+        if !is_match {
+            errors.push(mismatch());
+        }
+        return;
+    }
+
+    // Events about objects without a namespace are stored in one of these two.
+    if subject.is_empty() && !matches!(namespace.text(), "default" | "kube-system") {
+        errors.push(mismatch());
+    }
+    let controller = &event.controller;
+    controller.require("", errors);
+    controller.qualified(errors);
+
+    for (name, limit) in [("reportingInstance", 128), ("action", 128), ("reason", 128)] {
+        let field = event.object.get(name);
+        field.require("", errors);
+        too_many_characters(&field, limit, errors);
+    }
+
+    // The error has the path of the internal version, whatever name the version gives the message.
+    too_many_characters(
+        &event.message.moved(FieldPath::root("message")),
+        1024,
+        errors,
+    );
+}
+
+fn too_many_characters(field: &Field<'_>, limit: usize, errors: &mut Errors) {
+    if field.text().len() > limit {
+        let detail = format!("can have at most {limit} characters");
+        errors.push(FieldError::invalid(field.path.clone(), "", detail));
+    }
+}
+
+/// The fields of an event whose names depend on the version.
+struct Event<'v> {
+    object: Field<'v>,
+    subject: Field<'v>,
+    controller: Field<'v>,
+    message: Field<'v>,
+}
+
+pub(crate) fn core_event(object: &Field<'_>, errors: &mut Errors) {
+    let event = Event {
+        subject: object.get("involvedObject"),
+        controller: object.get("reportingComponent"),
+        message: object.get("message"),
+        object: object.clone(),
+    };
+    any_event(&event, errors);
+}
+
+pub(crate) fn event(object: &Field<'_>, errors: &mut Errors) {
+    let event = Event {
+        subject: object.get("regarding"),
+        controller: object.get("reportingController"),
+        message: object.get("note"),
+        object: object.clone(),
+    };
+    let live = object.before();
+    if live.is_set() {
+        any_event(&event, errors);
+        return changed_event(object, &live, errors);
+    }
+
+    // The errors of metadata are after those that both versions have.
+    let metadata = std::mem::take(errors);
+    any_event(&event, errors);
+    errors.extend(metadata);
+    new_event(object, errors);
+}
+
+/// A path that Kubernetes gives as one name with a dot.
+fn series(object: &Field<'_>, errors: &mut Errors) {
+    let series = object.get("series");
+    if !series.is_set() {
+        return;
+    }
+    if series.get("count").number() < 2 {
+        errors.push(FieldError::invalid(
+            FieldPath::root("series.count"),
+            "",
+            "should be at least 2",
+        ));
+    }
+
+    if !series.get("lastObservedTime").is_set() {
+        errors.push(FieldError::required(
+            FieldPath::root("series.lastObservedTime"),
+            "",
+        ));
+    }
+}
+
+fn new_event(object: &Field<'_>, errors: &mut Errors) {
+    series(object, errors);
+    let (time, ty) = (object.get("eventTime"), object.get("type"));
+    if !time.is_set() {
+        time.missing("", errors);
+    }
+    let invalid =
+        |name: &str, detail: String| FieldError::invalid(FieldPath::root(name), "", detail);
+    if !matches!(ty.text(), "Normal" | "Warning") {
+        errors.push(invalid("type", format!("has invalid value: {}", ty.text())));
+    }
+
+    // These fields keep values of the core version; a client of this version must not set them.
+    let source = object.get("deprecatedSource");
+    for (name, is_set) in [
+        (
+            "firstTimestamp",
+            object.get("deprecatedFirstTimestamp").is_set(),
+        ),
+        (
+            "lastTimestamp",
+            object.get("deprecatedLastTimestamp").is_set(),
+        ),
+        ("count", object.get("deprecatedCount").number() != 0),
+        (
+            "source",
+            !source.get("component").is_empty() || !source.get("host").is_empty(),
+        ),
+    ] {
+        if is_set {
+            errors.push(invalid(name, "needs to be unset".to_owned()));
+        }
+    }
+}
+
+/// Everything but the series is immutable. Paths and values are those of the internal version.
+fn changed_event(object: &Field<'_>, live: &Field<'_>, errors: &mut Errors) {
+    let differs = |name: &str| {
+        let (new, old) = (object.get(name), live.get(name));
+        new.value != old.value && !(new.is_empty() && old.is_empty())
+    };
+    // A series is checked only if the update changes it.
+    if differs("series") {
+        series(object, errors);
+    }
+
+    let text = |name: &str, shown: &str, errors: &mut Errors| {
+        if object.get(name).text() != live.get(name).text() {
+            errors.push(FieldError::invalid(
+                FieldPath::root(shown),
+                object.get(name).text(),
+                IMMUTABLE,
+            ));
+        }
+    };
+    let value = |name: &str, shown: &str, errors: &mut Errors| {
+        if differs(name) {
+            errors.push(FieldError::invalid(
+                FieldPath::root(shown),
+                object.get(name).shown(),
+                IMMUTABLE,
+            ));
+        }
+    };
+
+    let reference =
+        |event: &Field<'_>| shown::json("ObjectReference", event.get("regarding").value);
+    if reference(object) != reference(live) {
+        errors.push(shown::invalid(
+            FieldPath::root("involvedObject"),
+            &reference(object),
+            IMMUTABLE,
+        ));
+    }
+
+    text("reason", "reason", errors);
+    text("note", "message", errors);
+    if differs("deprecatedSource") {
+        let json = shown::json("EventSource", object.get("deprecatedSource").value);
+        errors.push(shown::invalid(FieldPath::root("source"), &json, IMMUTABLE));
+    }
+
+    value("deprecatedFirstTimestamp", "firstTimestamp", errors);
+    value("deprecatedLastTimestamp", "lastTimestamp", errors);
+    let count = object.get("deprecatedCount").number();
+    if count != live.get("deprecatedCount").number() {
+        errors.push(FieldError::invalid(
+            FieldPath::root("count"),
+            count,
+            IMMUTABLE,
+        ));
+    }
+
+    text("type", "type", errors);
+    value("eventTime", "eventTime", errors);
+    text("action", "action", errors);
+
+    // A reference without anything in it differs from an absent one.
+    if object.get("related").value != live.get("related").value {
+        let json = shown::json("OptionalObjectReference", object.get("related").value);
+        errors.push(shown::invalid(FieldPath::root("related"), &json, IMMUTABLE));
+    }
+    text("reportingController", "reportingController", errors);
+    text("reportingInstance", "reportingInstance", errors);
+}
+
+pub(crate) fn quota(object: &Field<'_>, errors: &mut Errors) {
+    let spec = object.get("spec");
+    for (name, value) in spec.get("hard").entries() {
+        quota_resource(name, &value, errors);
+    }
+    let scopes = spec.get("scopes");
+    let scope_names: BTreeSet<&str> = scopes.texts().collect();
+
+    // An error shows the whole list and counts once, so that only known scopes are compared with all resources.
+    let mut found = BTreeSet::new();
+    for scope in scopes.texts() {
+        let is_known = SCOPES.contains(&scope);
+        scopes.invalid_if(!is_known && found.insert(""), "unsupported scope", errors);
+        let misfits = |(name, _): (&str, Field<'_>)| is_quota_resource(name) && !fits(scope, name);
+        let is_restricted = is_known || scope == "CrossNamespacePodAffinity";
+        let is_misfit =
+            is_restricted && found.insert(scope) && spec.get("hard").entries().any(misfits);
+        scopes.invalid_if(is_misfit, "unsupported scope applied to resource", errors);
+    }
+
+    for pair in CONFLICTING {
+        scopes.invalid_if(
+            pair.iter().all(|scope| scope_names.contains(scope)),
+            "conflicting scopes",
+            errors,
+        );
+    }
+
+    scope_selector(&spec, errors);
+    // Scopes are compared as a set, so an update may reorder them.
+    let old: BTreeSet<&str> = scopes.before().texts().collect();
+    scopes.invalid_if(object.is_update() && old != scope_names, IMMUTABLE, errors);
+}
+
+/// The scopes that exclude each other.
+const CONFLICTING: [[&str; 2]; 2] = [
+    ["BestEffort", "NotBestEffort"],
+    ["NotTerminating", "Terminating"],
+];
+
+const SCOPES: [&str; 6] = [
+    "BestEffort",
+    "NotBestEffort",
+    "NotTerminating",
+    "PriorityClass",
+    "Terminating",
+    "VolumeAttributesClass",
+];
+
+/// Checks the terms that select the scopes of a quota, whose errors have the path of the list.
+fn scope_selector(spec: &Field<'_>, errors: &mut Errors) {
+    let selector = spec.get("scopeSelector");
+    let terms = selector.get("matchExpressions");
+    let mut found = BTreeSet::new();
+
+    // The errors of terms have the path of the list, without an index, as in Kubernetes.
+    for term in terms.items() {
+        let (scope, operator, values) = (
+            term.get("scopeName").text(),
+            term.get("operator"),
+            term.get("values"),
+        );
+        let [scope_path, operator_path, values_path] =
+            ["scopeName", "operator", "values"].map(|name| terms.path.child(name));
+        if !SCOPES.contains(&scope) {
+            errors.push(FieldError::invalid(scope_path, scope, "unsupported scope"));
+        }
+
+        // A scope is compared with the resources once, however many terms name it.
+        let misfits = |(name, _): (&str, Field<'_>)| is_quota_resource(name) && !fits(scope, name);
+        let is_restricted = SCOPES.contains(&scope) || scope == "CrossNamespacePodAffinity";
+        if is_restricted && found.insert(scope) && spec.get("hard").entries().any(misfits) {
+            let shown = shown::json("ScopeSelector", selector.value);
+            errors.push(shown::invalid(
+                terms.path.clone(),
+                &shown,
+                "unsupported scope applied to resource",
+            ));
+        }
+
+        // Only these two scopes have values to compare; the others are either met or not.
+        let is_general = matches!(scope, "PriorityClass" | "VolumeAttributesClass");
+        if is_restricted && !is_general && operator.text() != "Exists" {
+            let detail = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, \
+                          ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, \
+                          ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
+            errors.push(FieldError::invalid(
+                operator_path.clone(),
+                operator.text(),
+                detail,
+            ));
+        }
+
+        match operator.text() {
+            "In" | "NotIn" if values.is_empty() => {
+                let detail = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
+                errors.push(FieldError::required(values_path, detail));
+            }
+            "Exists" | "DoesNotExist" if !values.is_empty() => {
+                let detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
+                errors.push(FieldError::invalid(values_path, values.shown(), detail));
+            }
+            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+            other => {
+                errors.push(FieldError::invalid(
+                    operator_path,
+                    other,
+                    "not a valid selector operator",
+                ));
+            }
+        }
+    }
+
+    // Scopes exclude each other across terms. Kubernetes shows `scopes` as the value, not the terms.
+    let names: BTreeSet<&str> = terms
+        .items()
+        .map(|term| term.get("scopeName").text())
+        .collect();
+    for pair in CONFLICTING {
+        if pair.iter().all(|scope| names.contains(scope)) {
+            let scopes = spec.get("scopes");
+            errors.push(FieldError::invalid(
+                terms.path.clone(),
+                scopes.shown(),
+                "conflicting scopes",
+            ));
+        }
+    }
+}
+
+fn is_quota_resource(name: &str) -> bool {
+    is_standard(name) && name != "storage"
+        || name.starts_with("hugepages-")
+        || name.starts_with("requests.hugepages-")
+}
+
+/// Whether a quota with a scope can count a resource.
+fn fits(scope: &str, name: &str) -> bool {
+    match scope {
+        "BestEffort" => name == "pods",
+        "Terminating"
+        | "NotTerminating"
+        | "NotBestEffort"
+        | "PriorityClass"
+        | "CrossNamespacePodAffinity" => name == "pods" || COMPUTE.contains(&name),
+        "VolumeAttributesClass" => matches!(name, "persistentvolumeclaims" | "requests.storage"),
+        _ => true,
+    }
+}
+
+fn quota_resource(name: &str, value: &Field<'_>, errors: &mut Errors) {
+    let invalid = |fault: String| FieldError::invalid(value.path.clone(), name, fault);
+    resources::resource(name, &value.path, errors);
+    if !name.contains('/') && !is_quota_resource(name) {
+        errors.push(invalid("must be a standard resource for quota".to_owned()));
+    }
+    let Some(amount) = Amount::parse(value.text()) else {
+        return;
+    };
+
+    value.invalid_if(amount < Amount::default(), NOT_NEGATIVE, errors);
+    // Objects and extended resources are counted in whole numbers.
+    let is_extended =
+        name.contains('/') && !name.contains("kubernetes.io/") && !name.starts_with("requests.");
+    let is_counted = COUNTED.contains(&name) || is_extended;
+    value.invalid_if(
+        is_counted && !amount.is_whole(),
+        "must be an integer",
+        errors,
+    );
+}
+
+pub(crate) fn limits(object: &Field<'_>, errors: &mut Errors) {
+    let mut types = BTreeSet::new();
+    for limit in object.get("spec").get("limits").items() {
+        let ty = limit.get("type");
+        let found = qualified_name(ty.text());
+        let is_known = matches!(ty.text(), "Pod" | "Container" | "PersistentVolumeClaim");
+        // Names without a prefix belong to Kubernetes.
+        if found.is_empty() && !ty.text().contains('/') && !is_known {
+            ty.invalid_text("must be a standard limit type or fully qualified", errors);
+        }
+
+        ty.faults(found, errors);
+        ty.unique(&mut types, errors);
+        // Limits of pods and containers are for the resources of containers; others accept every known one.
+        let names = |member: &str, errors: &mut Errors| {
+            for (name, value) in limit.get(member).entries() {
+                match ty.text() {
+                    "Pod" | "Container" => resources::container_resource(name, &value.path, errors),
+                    _ => drop(resources::resource(name, &value.path, errors)),
+                }
+            }
+        };
+        names("max", errors);
+        names("min", errors);
+
+        // Defaults fill in containers, so a limit of type `Pod` has none.
+        for name in ["default", "defaultRequest"] {
+            let values = limit.get(name);
+            if ty.text() != "Pod" {
+                names(name, errors);
+            } else if !values.is_empty() {
+                values.forbid("may not be specified when `type` is 'Pod'", errors);
+            }
+        }
+
+        // Storage is the only resource of a claim, so its limit has to bound that.
+        let has_storage = |name: &str| limit.get(name).get("storage").is_set();
+        if ty.text() == "PersistentVolumeClaim" && !has_storage("min") && !has_storage("max") {
+            let detail =
+                "either minimum or maximum storage value is required, but neither was provided";
+            limit.get("limits").missing(detail, errors);
+        }
+        names("maxLimitRequestRatio", errors);
+        limit_values(&limit, ty.text() == "Pod", errors);
+    }
+}
+
+/// Checks the finalizers of a new namespace.
+pub(crate) fn namespace(namespace: &Field<'_>, errors: &mut Errors) {
+    let finalizers = namespace.get("spec").get("finalizers");
+    for name in finalizers.texts().filter(|_| !namespace.is_update()) {
+        faults(&finalizers.path, name, qualified_name(name), errors);
+        faults(&finalizers.path, name, syntax::finalizer(name), errors);
+    }
+}
+
+pub(crate) fn lease(lease: &Field<'_>, errors: &mut Errors) {
+    let duration = lease.get("spec").get("leaseDurationSeconds");
+    let is_low = duration.is_set() && duration.number() <= 0;
+    duration.invalid_if(is_low, "must be greater than 0", errors);
+    lease
+        .get("spec")
+        .get("leaseTransitions")
+        .non_negative(errors);
+}
+
+pub(crate) fn scale(scale: &Field<'_>, errors: &mut Errors) {
+    scale.get("spec").get("replicas").non_negative(errors);
+}
+
+/// Compares the values of a limit, in the order of their names; the order of Kubernetes is random.
+fn limit_values(limit: &Field<'_>, is_pod: bool, errors: &mut Errors) {
+    let one = Amount::parse("1").unwrap_or_default();
+    let mut names = BTreeSet::new();
+    for member in [
+        "max",
+        "min",
+        "default",
+        "defaultRequest",
+        "maxLimitRequestRatio",
+    ] {
+        names.extend(limit.get(member).entries().map(|(name, _)| name));
+    }
+
+    for name in names {
+        let of = |member: &str| {
+            let value = limit
+                .get(member)
+                .value
+                .and_then(|map| map.get(name))
+                .and_then(Value::as_str)?;
+            Some((value, Amount::parse(value)?))
+        };
+        // Defaults of pods are forbidden already and need no comparison.
+        let unless_pod = |member: &str| if is_pod { None } else { of(member) };
+        let (min, max) = (of("min"), of("max"));
+        let (default, request) = (unless_pod("default"), unless_pod("defaultRequest"));
+
+        // The order is min, default request, default, max. Each row has the path of its error, a pair, and which value
+        // is shown.
+        for (at, (low_name, low), (high_name, high), shows_low) in [
+            ("min", ("min", min), ("max", max), true),
+            (
+                "defaultRequest",
+                ("min", min),
+                ("default request", request),
+                false,
+            ),
+            (
+                "defaultRequest",
+                ("default request", request),
+                ("max", max),
+                true,
+            ),
+            (
+                "defaultRequest",
+                ("default request", request),
+                ("default limit", default),
+                true,
+            ),
+            ("default", ("min", min), ("default", default), true),
+            ("default", ("default", default), ("max", max), false),
+        ] {
+            if let (Some(low), Some(high)) = (low, high)
+                && low.1 > high.1
+            {
+                let shown = if shows_low { low.0 } else { high.0 };
+                let (low, high) = (low.0, high.0);
+                let detail =
+                    format!("{low_name} value {low} is greater than {high_name} value {high}");
+                errors.push(FieldError::invalid(
+                    limit.path.child(at).key(name),
+                    shown,
+                    detail,
+                ));
+            }
+        }
+
+        // A limit is never below its request, so a ratio below 1 could not be met.
+        if let Some((ratio, _)) = of("maxLimitRequestRatio").filter(|(_, amount)| *amount < one) {
+            let path = limit.path.child("maxLimitRequestRatio").key(name);
+            errors.push(FieldError::invalid(
+                path,
+                ratio,
+                format!("ratio {ratio} is less than 1"),
+            ));
+        }
+    }
+}

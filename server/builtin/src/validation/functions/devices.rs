@@ -1,0 +1,439 @@
+//! Claims of devices, their classes, and taints of devices. Expressions are not compiled.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fieldmanager_structural::FieldError;
+use fieldmanager_structural::internal::{NameSyntax, label_value, qualified_name};
+use fieldmanager_value::Value;
+
+use super::field::{Field, duplicate_struct};
+use super::{attachments, conditions};
+use crate::place::Errors;
+use crate::shown;
+use crate::validation::syntax;
+
+/// The largest numbers of requests, constraints, configurations and selectors, of alternatives of a request, of consumers
+/// of a claim, and of conditions of a rule.
+const MOST_ITEMS: usize = 32;
+const MOST_ALTERNATIVES: usize = 8;
+const MOST_CONSUMERS: usize = 256;
+const MOST_CONDITIONS: usize = 8;
+/// The largest size of expressions and of parameters.
+const MOST_BYTES: usize = 10 * 1024;
+const MOST_POOL_BYTES: usize = 253;
+
+const EFFECTS: [&str; 3] = ["NoExecute", "NoSchedule", "None"];
+
+pub(crate) fn claim(claim: &Field<'_>, errors: &mut Errors) {
+    let spec = claim.get("spec");
+    if claim.is_update() {
+        spec.immutable_hidden(errors);
+    } else {
+        devices(&spec.get("devices"), errors);
+    }
+}
+
+pub(crate) fn claim_template(template: &Field<'_>, errors: &mut Errors) {
+    let spec = template.get("spec");
+    if template.is_update() {
+        spec.immutable_as("ResourceClaimTemplateSpec", errors);
+        return;
+    }
+    let annotations = spec.get("metadata").get("annotations");
+    for (key, _) in annotations.entries() {
+        for fault in qualified_name(&key.to_lowercase()) {
+            errors.push(FieldError::invalid(annotations.path.clone(), key, fault));
+        }
+    }
+    spec.get("metadata").get("labels").labels(errors);
+    devices(&spec.get("spec").get("devices"), errors);
+}
+
+/// The requests of a claim, and the alternatives of each.
+type RequestNames<'v> = BTreeMap<&'v str, BTreeSet<&'v str>>;
+
+fn devices(claim: &Field<'_>, errors: &mut Errors) {
+    let [requests, constraints, configurations] =
+        ["requests", "constraints", "config"].map(|name| claim.get(name));
+    let names: RequestNames<'_> = requests
+        .items()
+        .map(|request| {
+            let alternatives = request.get("firstAvailable");
+            let names = alternatives.items().map(|item| item.get("name").text());
+            (request.get("name").text(), names.collect())
+        })
+        .collect();
+
+    // A list that is too long is not checked further.
+    let few = |list: &Field<'_>| list.len() <= MOST_ITEMS;
+    for request in requests.items().filter(|_| few(&requests)) {
+        check_request(&request, errors);
+    }
+    for constraint in constraints.items().filter(|_| few(&constraints)) {
+        requests_exist(&constraint, &names, errors);
+        let attributes = ["matchAttribute", "distinctAttribute"];
+        if !attributes.iter().any(|name| constraint.get(name).is_set()) {
+            let detail = "exactly one of \"matchAttribute\" or \"distinctAttribute\" is required, but multiple fields \
+                          are set";
+            constraint.missing(detail, errors);
+        }
+    }
+    for configuration in configurations.items().filter(|_| few(&configurations)) {
+        requests_exist(&configuration, &names, errors);
+        check_configuration(&configuration, errors);
+    }
+
+    declared(&requests, &constraints, &configurations, errors);
+}
+
+/// The errors of the generated validation of Kubernetes, which are the last ones.
+fn declared(
+    requests: &Field<'_>,
+    constraints: &Field<'_>,
+    configurations: &Field<'_>,
+    errors: &mut Errors,
+) {
+    if requests.at_most_items(MOST_ITEMS, errors) {
+        distinct(requests, "name", "DeviceRequest", errors);
+        for request in requests.items() {
+            if let Some(exact) = exact_request(&request) {
+                declared_request(&exact, errors);
+            }
+            let alternatives = request.get("firstAvailable");
+            if alternatives.at_most_items(MOST_ALTERNATIVES, errors) {
+                distinct(&alternatives, "name", "DeviceSubRequest", errors);
+                for alternative in alternatives.items() {
+                    class_name(&alternative.get("deviceClassName"), errors);
+                    declared_request(&alternative, errors);
+                }
+            }
+        }
+    }
+
+    if constraints.at_most_items(MOST_ITEMS, errors) {
+        for constraint in constraints.items() {
+            unique_texts(&constraint.get("requests"), errors);
+            for attribute in ["matchAttribute", "distinctAttribute"] {
+                full_name(&constraint.get(attribute), errors);
+            }
+        }
+    }
+    if configurations.at_most_items(MOST_ITEMS, errors) {
+        for configuration in configurations.items() {
+            unique_texts(&configuration.get("requests"), errors);
+            declared_configuration(&configuration, errors);
+        }
+    }
+}
+
+/// The part of a request that asks for one kind of devices. In v1beta1, the request is that part.
+fn exact_request<'v>(request: &Field<'v>) -> Option<Field<'v>> {
+    let exact = request.get("exactly");
+    let is_flat = ["deviceClassName", "allocationMode", "selectors"]
+        .iter()
+        .any(|name| request.get(name).is_set());
+    if is_flat {
+        Some(request.moved(exact.path))
+    } else {
+        exact.is_set().then_some(exact)
+    }
+}
+
+fn check_request(request: &Field<'_>, errors: &mut Errors) {
+    request_name(&request.get("name"), errors);
+    let alternatives = request.get("firstAvailable");
+    let detail = "exactly one of `exactly` or `firstAvailable` is required";
+    match (exact_request(request), alternatives.is_empty()) {
+        (None, true) => request.missing(detail, errors),
+        (Some(_), false) => {
+            let detail = format!("{detail}, but multiple fields are set");
+            errors.push(FieldError::invalid(
+                request.path.clone(),
+                Value::Null,
+                detail,
+            ));
+        }
+        (Some(exact), true) => {
+            class_name(&exact.get("deviceClassName"), errors);
+            requested(&exact, errors);
+        }
+        (None, false) if alternatives.len() > MOST_ALTERNATIVES => {}
+        (None, false) => {
+            for alternative in alternatives.items() {
+                request_name(&alternative.get("name"), errors);
+                requested(&alternative, errors);
+            }
+        }
+    }
+}
+
+fn request_name(name: &Field<'_>, errors: &mut Errors) {
+    name.faults(NameSyntax::Label.faults(name.text(), false), errors);
+}
+
+fn class_name(name: &Field<'_>, errors: &mut Errors) {
+    name.require_name(NameSyntax::Subdomain, "", errors);
+}
+
+fn requested(request: &Field<'_>, errors: &mut Errors) {
+    selectors(&request.get("selectors"), errors);
+    let (mode, count) = (request.get("allocationMode"), request.get("count"));
+    match mode.text() {
+        "All" => {
+            let detail = "must not be specified when allocationMode is 'All'";
+            count.invalid_if(count.number() != 0, detail, errors);
+        }
+        "ExactCount" if count.number() <= 0 => {
+            count.invalid_number("must be greater than zero", errors);
+        }
+        _ => {}
+    }
+
+    for toleration in request.get("tolerations").items() {
+        let value = toleration.get("value");
+        match toleration.get("operator").text() {
+            "Exists" => {
+                let detail = "must be empty for operator `Exists`";
+                value.invalid_if(!value.is_empty(), detail, errors);
+            }
+            "Equal" => value.faults(label_value(value.text()), errors),
+            _ => {}
+        }
+    }
+}
+
+fn declared_request(request: &Field<'_>, errors: &mut Errors) {
+    request.get("selectors").at_most_items(MOST_ITEMS, errors);
+    request
+        .get("allocationMode")
+        .optional_one_of(&["All", "ExactCount"], errors);
+    for toleration in request.get("tolerations").items() {
+        let key = toleration.get("key");
+        if !key.is_empty() {
+            key.qualified(errors);
+        }
+        toleration
+            .get("operator")
+            .require_one_of(&["Equal", "Exists"], errors);
+        let effect = toleration.get("effect");
+        if !effect.is_empty() {
+            effect.one_of(&EFFECTS, errors);
+        }
+    }
+}
+
+fn selectors(selectors: &Field<'_>, errors: &mut Errors) {
+    for selector in selectors.items().filter(|_| selectors.len() <= MOST_ITEMS) {
+        let cel = selector.get("cel");
+        if cel.is_set() {
+            cel.get("expression").at_most(MOST_BYTES, errors);
+        } else {
+            cel.missing("", errors);
+        }
+    }
+}
+
+/// Requires that the requests which an item names are requests of the claim, or alternatives of them.
+fn requests_exist(item: &Field<'_>, names: &RequestNames<'_>, errors: &mut Errors) {
+    let requests = item.get("requests");
+    for request in requests.items().filter(|_| requests.len() <= MOST_ITEMS) {
+        let detail = "must be the name of a request in the claim or the name of a request and a subrequest separated \
+                      by '/'";
+        let parts: Vec<&str> = request.text().split('/').collect();
+        if parts.len() > 2 {
+            request.invalid(detail, errors);
+            continue;
+        }
+        for part in &parts {
+            for fault in NameSyntax::Label.faults(part, false) {
+                errors.push(FieldError::invalid(request.path.clone(), *part, fault));
+            }
+        }
+
+        let is_known = match parts.as_slice() {
+            [name] => names.contains_key(name),
+            [name, alternative] => names
+                .get(name)
+                .is_some_and(|names| names.contains(alternative)),
+            _ => false,
+        };
+        request.invalid_if(!is_known, detail, errors);
+    }
+}
+
+fn check_configuration(configuration: &Field<'_>, errors: &mut Errors) {
+    let opaque = configuration.get("opaque");
+    if !opaque.is_set() {
+        opaque.missing("", errors);
+        return;
+    }
+    let parameters = opaque.get("parameters");
+    match parameters.value {
+        None => parameters.missing("", errors),
+        Some(value) if value.to_json().len() > MOST_BYTES => {
+            errors.push(FieldError::too_long(parameters.path, MOST_BYTES));
+        }
+        Some(Value::Map(_)) => {}
+        Some(_) => {
+            let detail = "must be a valid JSON object";
+            errors.push(FieldError::invalid(
+                parameters.path,
+                "<value omitted>",
+                detail,
+            ));
+        }
+    }
+}
+
+fn declared_configuration(configuration: &Field<'_>, errors: &mut Errors) {
+    let opaque = configuration.get("opaque");
+    if opaque.is_set() {
+        attachments::declared_driver(&opaque.get("driver"), errors);
+    }
+}
+
+/// Requires that the items of a list, of a type, differ in a member.
+fn distinct(list: &Field<'_>, key: &str, ty: &str, errors: &mut Errors) {
+    let mut seen = BTreeSet::new();
+    for item in list.items() {
+        if !seen.insert(item.get(key).text()) {
+            errors.push(duplicate_struct(&item, &shown::json(ty, item.value)));
+        }
+    }
+}
+
+fn unique_texts(list: &Field<'_>, errors: &mut Errors) {
+    let mut seen = BTreeSet::new();
+    if list.at_most_items(MOST_ITEMS, errors) {
+        list.items().for_each(|item| item.unique(&mut seen, errors));
+    }
+}
+
+/// Requires a domain and a name, if there is a value.
+fn full_name(name: &Field<'_>, errors: &mut Errors) {
+    if !name.is_set() {
+        return;
+    }
+    let mut part = |shown: &str, faults: Vec<String>| {
+        for fault in faults {
+            errors.push(FieldError::invalid(name.path.clone(), shown, fault));
+        }
+    };
+    let parts: Vec<&str> = name.text().split('/').collect();
+
+    // Kubernetes does not check names of more parts.
+    match parts.as_slice() {
+        [only] => {
+            part(only, syntax::c_identifier(only));
+            let detail = "a fully qualified name must be a domain and a name separated by a slash";
+            name.invalid_text(detail, errors);
+        }
+        [domain, id] => {
+            let lower = domain.to_lowercase();
+            let faults = NameSyntax::Subdomain.faults(&lower, false);
+            let faults = faults.into_iter().map(|fault| format!("prefix: {fault}"));
+            part(domain, faults.collect());
+            part(id, syntax::c_identifier(id));
+        }
+        _ => {}
+    }
+}
+
+pub(crate) fn claim_status(claim: &Field<'_>, errors: &mut Errors) {
+    let status = claim.get("status");
+    let (consumers, allocation) = (status.get("reservedFor"), status.get("allocation"));
+    for consumer in consumers
+        .items()
+        .filter(|_| consumers.len() <= MOST_CONSUMERS)
+    {
+        for name in ["resource", "name", "uid"] {
+            consumer.get(name).require("", errors);
+        }
+    }
+    if !consumers.is_empty() && !allocation.is_set() {
+        let detail = "may not be specified when `allocated` is not set";
+        consumers.forbid(detail, errors);
+    }
+    if consumers.at_most_items(MOST_CONSUMERS, errors) {
+        distinct(&consumers, "uid", "ResourceClaimConsumerReference", errors);
+    }
+}
+
+pub(crate) fn class(class: &Field<'_>, errors: &mut Errors) {
+    let spec = class.get("spec");
+    let [found, configurations, extended] =
+        ["selectors", "config", "extendedResourceName"].map(|name| spec.get(name));
+    selectors(&found, errors);
+    for configuration in configurations
+        .items()
+        .filter(|_| configurations.len() <= MOST_ITEMS)
+    {
+        check_configuration(&configuration, errors);
+    }
+
+    // The generated validation of Kubernetes has these errors at the end.
+    found.at_most_items(MOST_ITEMS, errors);
+    if configurations.at_most_items(MOST_ITEMS, errors) {
+        for configuration in configurations.items() {
+            declared_configuration(&configuration, errors);
+        }
+    }
+    if extended.is_set() {
+        extended.faults(extended_resource(extended.text()), errors);
+    }
+}
+
+/// The faults of the name of a resource that is not one of Kubernetes.
+fn extended_resource(name: &str) -> Vec<String> {
+    let Some((domain, _)) = name.split_once('/') else {
+        let detail = "a name must be a domain-prefixed path, such as 'example.com/my-prop'";
+        return vec![detail.to_owned()];
+    };
+    if domain == "kubernetes.io" || domain.ends_with(".kubernetes.io") {
+        vec!["must not have \"kubernetes.io/\" domain".to_owned()]
+    } else if name.starts_with("requests.") {
+        vec!["must not have \"requests.\" prefix".to_owned()]
+    } else {
+        qualified_name(name)
+    }
+}
+
+pub(crate) fn taint_rule(rule: &Field<'_>, errors: &mut Errors) {
+    let spec = rule.get("spec");
+    let (selector, taint) = (spec.get("deviceSelector"), spec.get("taint"));
+    let [driver, pool, device] = ["driver", "pool", "device"].map(|name| selector.get(name));
+    if driver.is_set() {
+        attachments::driver(&driver, errors);
+    }
+    if pool.is_set() {
+        pool_name(&pool, errors);
+    }
+    device.name(NameSyntax::Label, errors);
+
+    taint.get("key").qualified(errors);
+    let (value, effect) = (taint.get("value"), taint.get("effect"));
+    value.faults(label_value(value.text()), errors);
+    if effect.is_changed() || !rule.is_update() {
+        effect.require_one_of(&EFFECTS, errors);
+    }
+}
+
+pub(crate) fn taint_rule_status(rule: &Field<'_>, errors: &mut Errors) {
+    let found = rule.get("status").get("conditions");
+    conditions::check(&found, errors);
+    found.at_most_items(MOST_CONDITIONS, errors);
+}
+
+/// Requires subdomains between slashes.
+fn pool_name(pool: &Field<'_>, errors: &mut Errors) {
+    pool.require("", errors);
+    if pool.is_empty() {
+        return;
+    }
+    pool.at_most(MOST_POOL_BYTES, errors);
+    for part in pool.text().split('/') {
+        for fault in NameSyntax::Subdomain.faults(part, false) {
+            errors.push(FieldError::invalid(pool.path.clone(), part, fault));
+        }
+    }
+}

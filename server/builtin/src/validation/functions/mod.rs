@@ -1,0 +1,27 @@
+//! The checks of kinds, in the order of Kubernetes, by family. The [description](crate::kinds::KindDescription) of a kind
+//! names its own.
+
+pub(crate) mod access;
+pub(crate) mod attachments;
+pub(crate) mod autoscaling;
+pub(crate) mod certificates;
+mod claim;
+pub(crate) mod classes;
+mod conditions;
+pub(crate) mod config;
+pub(crate) mod devices;
+pub(crate) mod field;
+mod formats;
+pub(crate) mod jobs;
+pub(crate) mod names;
+pub(crate) mod network;
+pub(crate) mod pods;
+pub(crate) mod policies;
+mod resource_names;
+mod selector;
+pub(crate) mod server;
+pub(crate) mod service;
+pub(crate) mod storage;
+mod volume_source;
+pub(crate) mod webhooks;
+pub(crate) mod workloads;

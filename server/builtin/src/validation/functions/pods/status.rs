@@ -1,0 +1,121 @@
+//! The status of pods.
+
+use std::collections::BTreeSet;
+
+use fieldmanager_structural::FieldError;
+use fieldmanager_structural::internal::qualified_name;
+use fieldmanager_value::Value;
+
+use super::super::formats;
+use crate::place::{Errors, IMMUTABLE, Place, faults};
+use crate::shown;
+use crate::validation::functions::field::Field;
+
+/// Checks the status of a pod.
+pub(crate) fn pod_status(pod: &Field<'_>, errors: &mut Errors) {
+    let Some(status) = pod.get("status").place() else {
+        return;
+    };
+    let empty = Value::Map(Default::default());
+    let live = pod
+        .get("status")
+        .before()
+        .place()
+        .unwrap_or(Place::new(&status.path, &empty));
+
+    for condition in status.items("conditions") {
+        if condition
+            .int("observedGeneration")
+            .is_some_and(|generation| generation < 0)
+        {
+            condition.invalid(
+                "observedGeneration",
+                "must be a non-negative integer",
+                errors,
+            );
+        }
+
+        let name = condition.text("type");
+        // The path of this error has the Go name of the field, as in Kubernetes.
+        if !matches!(name, "PodScheduled" | "Ready" | "Initialized") {
+            faults(&condition.at("Type"), name, qualified_name(name), errors);
+        }
+    }
+
+    // Only a new name is checked, so that a status with a faulty one stays updatable.
+    if status.text("nominatedNodeName") != live.text("nominatedNodeName") {
+        status.subdomain("nominatedNodeName", errors);
+    }
+    if status
+        .int("observedGeneration")
+        .is_some_and(|generation| generation < 0)
+    {
+        status.invalid(
+            "observedGeneration",
+            "must be a non-negative integer",
+            errors,
+        );
+    }
+
+    // The class is fixed when the pod is created.
+    if status.text("qosClass") != live.text("qosClass") {
+        let class = status.text("qosClass");
+        errors.push(FieldError::invalid(status.at("qosClass"), class, IMMUTABLE));
+    }
+    addresses(&status, &live, errors);
+}
+
+fn addresses(status: &Place<'_>, live: &Place<'_>, errors: &mut Errors) {
+    let is_v6 = |address: &Value| ip(address).contains(':');
+    added_addresses(status, live, "podIPs", errors);
+    let families: Vec<bool> = status.values("podIPs").map(is_v6).collect();
+    let shown = || shown::json("PodIPs", status.get("podIPs"));
+    // A pod has one address of each family at most.
+    if families.len() > 2 || matches!(families.as_slice(), [first, second] if first == second) {
+        let detail = "may specify no more than one IP for each IP family";
+        errors.push(shown::invalid(status.at("podIPs"), &shown(), detail));
+    }
+
+    // The single address repeats the first of the list for older clients.
+    let first = status.items("podIPs").next();
+    match (status.text("podIP"), first) {
+        ("", None) => {}
+        ("", Some(_)) | (_, None) => {
+            let detail = "podIP and podIPs must either both be set or both be unset";
+            errors.push(shown::invalid(status.at("podIPs"), &shown(), detail));
+        }
+        (ip, Some(first)) if first.text("ip") != ip => {
+            first.invalid("ip", "must be equal to `podIP`", errors);
+        }
+        _ => {}
+    }
+
+    let first = status.items("hostIPs").next();
+    if let Some(first) = first.filter(|first| first.text("ip") != status.text("hostIP")) {
+        first.invalid("ip", "must be equal to `hostIP`", errors);
+    }
+    added_addresses(status, live, "hostIPs", errors);
+}
+
+fn ip(address: &Value) -> &str {
+    address
+        .get("ip")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+/// Checks the addresses that the live status does not have.
+fn added_addresses(status: &Place<'_>, live: &Place<'_>, name: &str, errors: &mut Errors) {
+    let old: BTreeSet<&str> = live.values(name).map(ip).collect();
+    for address in status
+        .items(name)
+        .filter(|address| !old.contains(ip(address.value)))
+    {
+        faults(
+            &address.path,
+            ip(address.value),
+            formats::ip_faults(ip(address.value)),
+            errors,
+        );
+    }
+}

@@ -1,0 +1,11 @@
+//! The integration tests of this crate. They are one program, because every program links the crate again.
+
+mod causes;
+mod convert;
+mod cost;
+mod decode;
+mod details;
+mod pods;
+mod resources;
+mod stack;
+mod strategies;

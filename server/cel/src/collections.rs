@@ -1,0 +1,57 @@
+//! The items of lists and the fields of maps.
+
+use crate::meter::Meter;
+use crate::object::{field, keys, read};
+use crate::value::{Fault, Key, ListVal, MapVal, Outcome, Val, no_overload};
+
+impl<'a> ListVal<'a> {
+    pub(crate) fn get(&self, at: usize) -> Option<Outcome<'a>> {
+        match self {
+            ListVal::Object(list, schema) => {
+                let items = schema.items.as_ref()?;
+                Some(read(list.get(at)?, items))
+            }
+            ListVal::Made(items) | ListVal::Sum(items, _) => items.get(at).cloned().map(Ok),
+        }
+    }
+
+    /// The items, which are counted before they are read.
+    pub(crate) fn items(&self, meter: &mut Meter) -> Result<Vec<Val<'a>>, Fault> {
+        meter.make_items(self.len())?;
+        let mut out = Vec::with_capacity(self.len());
+        for item in self.iter() {
+            let item = item?;
+            meter.visit_value(&item)?;
+            out.push(item);
+        }
+        Ok(out)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Outcome<'a>> + '_ {
+        (0..self.len()).map_while(|at| self.get(at))
+    }
+}
+
+impl<'a> MapVal<'a> {
+    /// The value of a key.
+    pub(crate) fn find(&self, key: &Val<'_>) -> Result<Option<Val<'a>>, Fault> {
+        match self {
+            MapVal::Object(map, schema) => {
+                let Val::String(name) = key else {
+                    return no_overload();
+                };
+                field(map, schema, name)
+            }
+            MapVal::Made(entries) => Ok(Key::of(key).and_then(|key| entries.get(&key).cloned())),
+        }
+    }
+
+    /// The keys, which are counted before they are made.
+    pub(crate) fn keys(&self, meter: &mut Meter) -> Result<Vec<Val<'a>>, Fault> {
+        meter.make_items(self.len().saturating_mul(2))?;
+        Ok(match self {
+            MapVal::Object(map, schema) => keys(map, schema),
+            MapVal::Made(entries) => entries.keys().map(Key::value).collect(),
+        })
+    }
+}

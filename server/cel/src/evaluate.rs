@@ -1,0 +1,675 @@
+//! Evaluates expressions.
+//!
+//! Costs are those of cel-go (`interpreter/runtimecost.go`) with the plans that it makes: a variable and what is
+//! selected from it are one *attribute*, which costs 1 and 1 for each selection, and the branches of a condition are
+//! attributes that cost only their selections.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fieldmanager_value::internal::level;
+
+use crate::display::shown;
+use crate::equality;
+use crate::expression::{Expr, Fold, Program, Step};
+use crate::functions::{self, Call, traversal};
+use crate::meter::{Meter, WORK};
+use crate::value::{Fault, Key, ListVal, MapVal, Outcome, Val, fault, no_overload};
+
+/// The cost of making a list.
+const LIST: u64 = 10;
+/// The cost of making a map.
+const MAP: u64 = 30;
+
+/// An evaluation: the values of the variables, and what it costs.
+struct Evaluation<'a, 'e> {
+    variables: Vec<Variable<'a, 'e>>,
+    has_old: bool,
+    meter: &'e mut Meter,
+}
+
+struct Variable<'a, 'e> {
+    value: Outcome<'a>,
+    /// What makes the value at the first use of the variable.
+    first_use: Option<&'e Expr>,
+}
+
+/// Evaluates a program with `self` and `oldSelf`.
+pub(crate) fn run<'a, 'e>(
+    program: &'e Program,
+    object: Val<'a>,
+    old: Option<Val<'a>>,
+    meter: &'e mut Meter,
+) -> Outcome<'a> {
+    let has_old = old.is_some();
+    let mut evaluation = Evaluation {
+        variables: Vec::new(),
+        has_old,
+        meter,
+    };
+    // `oldSelf` has a place also without an old value, so that the numbers of other variables do not depend on it.
+    evaluation.declare(Ok(object));
+    evaluation.declare(Ok(old.unwrap_or(Val::Null)));
+    evaluation.eval(&program.expr)
+}
+
+/// The value of an expression that depends on no variable.
+pub(crate) fn constant(expr: &Expr) -> Outcome<'static> {
+    // The cost of a constant does not count, but its work is bounded as in an evaluation.
+    let mut meter = Meter::new(u64::MAX, WORK);
+    Evaluation {
+        variables: Vec::new(),
+        has_old: false,
+        meter: &mut meter,
+    }
+    .eval(expr)
+}
+
+/// Whether cel-go can put a constant into a set.
+fn is_hashed(value: &Val<'_>) -> bool {
+    matches!(
+        value,
+        Val::Bool(_) | Val::Int(_) | Val::Uint(_) | Val::Double(_) | Val::String(_)
+    )
+}
+
+/// The value by which the cost of a call is computed if an argument fails: null, but for an address or a network.
+fn stand_in<'a>(argument: &Expr) -> Val<'a> {
+    match argument {
+        Expr::Call { function, .. } if matches!(function.name, "ip" | "cidr") => Val::Bool(false),
+        _ => Val::Null,
+    }
+}
+
+/// The cost of an attribute besides its parts: nothing for a condition. A presence test is 1 cheaper.
+fn attribute_cost(expr: &Expr) -> i64 {
+    // A chain of selections is one attribute, whose root decides whether it costs 1.
+    let mut root = expr;
+    while let Expr::Select { operand, .. } | Expr::Index { operand, .. } = root {
+        root = operand;
+    }
+    let is_test = matches!(expr, Expr::Select { is_test: true, .. });
+    i64::from(!matches!(root, Expr::Conditional(_))) - i64::from(is_test)
+}
+
+impl<'a, 'e> Evaluation<'a, 'e> {
+    fn declare(&mut self, value: Outcome<'a>) {
+        self.variables.push(Variable {
+            value,
+            first_use: None,
+        });
+    }
+
+    fn eval(&mut self, expr: &'e Expr) -> Outcome<'a> {
+        self.meter.visit(1)?;
+        level(|| match expr {
+            Expr::Constant(value) => value.clone(),
+            Expr::Variable(_) | Expr::Select { .. } | Expr::Index { .. } | Expr::Conditional(_) => {
+                // `resolve` charges the selections; the attribute itself is charged once, after them.
+                let out = self.resolve(expr);
+                match attribute_cost(expr) {
+                    -1 => self.meter.refund(1),
+                    0 => {}
+                    _ => self.meter.charge(1)?,
+                }
+                out
+            }
+            Expr::Call { .. } => self.call(expr),
+            Expr::And(a, b) => self.junction(a, b, false),
+            Expr::Or(a, b) => self.junction(a, b, true),
+
+            // An error does not end the loop of `all` and `exists`, since a later item can still decide.
+            Expr::NotStrictlyFalse(operand) => {
+                let out = self.eval(operand);
+                self.meter.charge(1)?;
+                match out {
+                    Ok(Val::Bool(flag)) => Ok(Val::Bool(flag)),
+                    Ok(_) | Err(Fault::Error(_)) => Ok(Val::Bool(true)),
+                    Err(fault) => Err(fault),
+                }
+            }
+            Expr::Equal(a, b, is_equal) => {
+                // The comparison is charged even if one side fails, so both are evaluated first.
+                let (values, error) = self.arguments(&[&**a, &**b], false)?;
+                self.meter.charge(equality_cost(&values, *is_equal))?;
+                match (error, values.as_slice()) {
+                    (None, [a, b]) => Ok(Val::Bool(
+                        equality::is_equal(a, b, self.meter)? == *is_equal,
+                    )),
+                    (Some(fault), _) => Err(fault),
+                    _ => no_overload(),
+                }
+            }
+
+            // A list or a map is charged even if an item fails: `||` may ignore the error, but the cost remains.
+            Expr::List(items) => {
+                let out = self.list(items);
+                self.meter.charge(LIST)?;
+                out
+            }
+            Expr::Map(entries) => {
+                let out = self.map(entries);
+                self.meter.charge(MAP)?;
+                out
+            }
+            Expr::Fold(fold) => self.fold(fold),
+            Expr::Binding(parts, slot) => {
+                let [initial, result] = &**parts;
+                // The value is made at its first use, so that a name that is not used has no cost.
+                self.variables.truncate(*slot);
+                self.variables.push(Variable {
+                    value: Ok(Val::Null),
+                    first_use: Some(initial),
+                });
+                let out = self.eval(result);
+                self.variables.truncate(*slot);
+                out
+            }
+            Expr::Shared(expr) => self.eval(expr),
+            Expr::Fallback {
+                operand,
+                other,
+                is_value,
+            } => match self.eval(operand)? {
+                Val::Optional(Some(value)) if *is_value => Ok((*value).clone()),
+                value @ Val::Optional(Some(_)) => Ok(value),
+                Val::Optional(None) => self.eval(other),
+                _ => no_overload(),
+            },
+        })
+    }
+
+    /// Counts the bytes that an outcome took, which reading the object can make at any access.
+    fn weighed(&mut self, outcome: Outcome<'a>) -> Outcome<'a> {
+        match &outcome {
+            Ok(Val::Bytes(bytes)) => self.meter.make(bytes.len())?,
+            Err(Fault::Error(message)) => self.meter.make(message.len())?,
+            _ => {}
+        }
+        outcome
+    }
+
+    /// The value of an attribute, or of another expression below one.
+    fn resolve(&mut self, expr: &'e Expr) -> Outcome<'a> {
+        level(|| match expr {
+            Expr::Variable(1) if !self.has_old => fault("no such attribute(s): oldSelf"),
+            Expr::Variable(at) => {
+                let Some(variable) = self.variables.get_mut(*at) else {
+                    return Ok(Val::Null);
+                };
+                if let Some(expr) = variable.first_use.take() {
+                    // It may use the variables before it only.
+                    let above = self.variables.split_off(*at + 1);
+                    self.variables.truncate(*at);
+                    let value = self.eval(expr);
+                    self.declare(value);
+                    self.variables.extend(above);
+                }
+                let value = self.variables.get(*at).map(|found| found.value.clone());
+
+                self.weighed(value.unwrap_or(Ok(Val::Null)))
+            }
+            Expr::Conditional(parts) => {
+                // The branches are resolved, not evaluated: they are a part of the attribute and do not cost 1 again.
+                let [condition, then, otherwise] = &**parts;
+                match self.eval(condition)? {
+                    Val::Bool(true) => self.resolve(then),
+                    Val::Bool(false) => self.resolve(otherwise),
+                    _ => no_overload(),
+                }
+            }
+            Expr::Select {
+                operand,
+                field,
+                is_test,
+                is_optional,
+            } => {
+                let operand = self.resolve(operand)?;
+                let field = Val::String(field.clone());
+                self.select(operand, *is_test, *is_optional, |_| Ok(field))
+            }
+            Expr::Index {
+                operand,
+                index,
+                is_optional,
+            } => {
+                // The index is evaluated only if the operand is present.
+                let operand = self.resolve(operand)?;
+                self.select(operand, false, *is_optional, |this| this.resolve(index))
+            }
+            other => self.eval(other),
+        })
+    }
+
+    /// Selects a field or an item. In a chain after an optional selection, only what is present has a cost.
+    fn select(
+        &mut self,
+        operand: Val<'a>,
+        is_test: bool,
+        is_optional: bool,
+        key: impl FnOnce(&mut Self) -> Outcome<'a>,
+    ) -> Outcome<'a> {
+        // What is selected from an empty optional value is empty too; the key is not evaluated then.
+        let (operand, is_optional) = match operand {
+            Val::Optional(None) if is_test => return Ok(Val::Bool(false)),
+            Val::Optional(None) => return Ok(Val::Optional(None)),
+            Val::Optional(Some(value)) => ((*value).clone(), true),
+            other => (other, is_optional),
+        };
+        let found = key(self).and_then(|key| part(&operand, &key, is_test || is_optional));
+        if !is_optional || matches!(found, Ok(Some(_))) {
+            self.meter.charge(1)?;
+        }
+
+        self.weighed(match found? {
+            found if is_test => Ok(Val::Bool(found.is_some())),
+            Some(value) if is_optional => Ok(Val::some(value)),
+            Some(value) => Ok(value),
+            None => Ok(Val::Optional(None)),
+        })
+    }
+
+    /// The values of arguments, with stand-ins for the ones that fail, and the first fault. With `stops`, the arguments after a
+    /// fault are not evaluated, and the call has no cost.
+    fn arguments(
+        &mut self,
+        arguments: &[&'e Expr],
+        stops: bool,
+    ) -> Result<(Vec<Val<'a>>, Option<Fault>), Fault> {
+        // Unless the call stops, its cost depends on all arguments, so a fault is kept until they are evaluated.
+        let mut values = Vec::with_capacity(arguments.len());
+        let mut error = None;
+        for (at, argument) in arguments.iter().enumerate() {
+            match self.eval(argument) {
+                Ok(value) => {
+                    self.meter.visit_value(&value)?;
+                    values.push(value);
+                }
+                Err(fault) if fault.is_final() => return Err(fault),
+                Err(fault) if stops && at + 1 < arguments.len() => return Err(fault),
+                Err(fault) => {
+                    error.get_or_insert(fault);
+                    values.push(stand_in(argument));
+                }
+            }
+        }
+
+        Ok((values, error))
+    }
+
+    fn call(&mut self, expr: &'e Expr) -> Outcome<'a> {
+        let Expr::Call {
+            function,
+            arguments,
+            pattern,
+            cost,
+            is_open,
+        } = expr
+        else {
+            return no_overload();
+        };
+
+        // As in cel-go, `in` with a list of scalars that are constants is a set, and has no cost.
+        if function.is_in()
+            && !is_open
+            && let [
+                item,
+                Expr::Constant(Ok(list @ Val::List(ListVal::Made(items)))),
+            ] = arguments.as_slice()
+            && items.iter().all(is_hashed)
+        {
+            if items.is_empty() {
+                return Ok(Val::Bool(false));
+            }
+            let values = [self.eval(item)?, list.clone()];
+            return (function.run)(&values, &mut Call::of(function, None, self.meter));
+        }
+
+        let stops = arguments.len() > 2 || function.stops() || pattern.is_some();
+        let arguments: Vec<&Expr> = arguments.iter().collect();
+        let (values, error) = self.arguments(&arguments, stops)?;
+        if error.is_some() {
+            function.check_cost(&values)?;
+        }
+
+        // The call is charged before it runs, so that one that is too expensive does not run, and even if an argument
+        // failed.
+        let cost = cost.run(&values, self.meter)?;
+        self.meter.charge(cost)?;
+        if let Some(fault) = error {
+            return Err(fault);
+        }
+        let is_compiled = pattern.is_some();
+        if *is_open && let Some(fault) = functions::untaken(function, is_compiled, &values) {
+            return Err(fault);
+        }
+        let mut call = Call::of(function, pattern.as_deref(), self.meter);
+        let out = (function.run)(&values, &mut call);
+        let out = out.map_err(|fault| functions::named(fault, function, is_compiled, &values));
+
+        self.weighed(out)
+    }
+
+    /// `&&` and `||`: an error on one side does not matter if the other side decides.
+    fn junction(&mut self, a: &'e Expr, b: &'e Expr, decides: bool) -> Outcome<'a> {
+        let first = match self.eval(a) {
+            Ok(Val::Bool(flag)) if flag == decides => return Ok(Val::Bool(flag)),
+            Err(fault) if fault.is_final() => return Err(fault),
+            other => other,
+        };
+        let second = match self.eval(b) {
+            Ok(Val::Bool(flag)) if flag == decides => return Ok(Val::Bool(flag)),
+            Err(fault) if fault.is_final() => return Err(fault),
+            other => other,
+        };
+
+        // Neither side decides here, so an error of either is the outcome, and the first one if both have one.
+        match (first, second) {
+            (Err(fault), _) | (Ok(_), Err(fault)) => Err(fault),
+            (Ok(Val::Bool(_)), Ok(Val::Bool(flag))) => Ok(Val::Bool(flag)),
+            _ => no_overload(),
+        }
+    }
+
+    fn list(&mut self, items: &'e [(Expr, bool)]) -> Outcome<'a> {
+        self.meter.make_items(items.len())?;
+        let mut out = Vec::with_capacity(items.len());
+        for (item, is_optional) in items {
+            match (self.eval(item)?, is_optional) {
+                (Val::Optional(Some(value)), true) => out.push((*value).clone()),
+                (Val::Optional(None), true) => {}
+                (_, true) => return no_overload(),
+                (value, false) => out.push(value),
+            }
+        }
+
+        Ok(Val::list(out))
+    }
+
+    fn map(&mut self, entries: &'e [(Expr, Expr, bool)]) -> Outcome<'a> {
+        self.meter.make_items(entries.len().saturating_mul(2))?;
+        let mut out = BTreeMap::new();
+        for (key, value, is_optional) in entries {
+            let key = self.eval(key)?;
+            let value = match (self.eval(value)?, is_optional) {
+                (Val::Optional(Some(value)), true) => (*value).clone(),
+                (Val::Optional(None), true) => continue,
+                (_, true) => return no_overload(),
+                (value, false) => value,
+            };
+
+            match Key::of(&key) {
+                Some(key) => drop(out.insert(key, value)),
+                None => return fault("unsupported key type"),
+            }
+        }
+
+        Ok(Val::Map(MapVal::Made(Arc::new(out))))
+    }
+
+    fn fold(&mut self, fold: &'e Fold) -> Outcome<'a> {
+        let range = self.eval(&fold.range)?;
+        let initial = self.eval(&fold.initial)?;
+        // The keys of a map are collected once: they are the items, in a fixed order.
+        let keys = match &range {
+            Val::Map(map) => Some(map.keys(self.meter)?),
+            Val::List(_) => None,
+            other => return not_iterable(other),
+        };
+        let slot = fold.slot;
+        // A variable is found by its position, so nothing may be above the slot of the accumulator.
+        self.variables.truncate(slot);
+        self.declare(Ok(initial));
+        let mut made = Made::default();
+
+        for at in 0.. {
+            self.variables.truncate(slot + 1);
+            let item = match (&range, &keys) {
+                (Val::List(list), _) => list.get(at),
+                (_, Some(keys)) => keys.get(at).cloned().map(Ok),
+                _ => None,
+            };
+            let Some(item) = item else { break };
+
+            // An item that cannot be read is declared as an error, which matters only where the step uses it.
+            // Two variables are the key and the value of a map, or the index and the item of a list.
+            let item = self.weighed(item);
+            match &range {
+                Val::Map(map) if fold.has_two => {
+                    let value = match &item {
+                        Ok(key) => map.find(key).map(|value| value.unwrap_or(Val::Null)),
+                        Err(fault) => Err(fault.clone()),
+                    };
+                    let value = self.weighed(value);
+                    self.declare(item);
+                    self.declare(value);
+                }
+                _ if fold.has_two => {
+                    self.declare(Ok(Val::Int(i64::try_from(at).unwrap_or(i64::MAX))));
+                    self.declare(item);
+                }
+                _ => self.declare(item),
+            }
+
+            // Only `false` ends the loop. After an error, a later item can still decide.
+            if let Some(condition) = &fold.condition {
+                match self.eval(condition) {
+                    Ok(Val::Bool(false)) => break,
+                    Err(fault) if fault.is_final() => return Err(fault),
+                    _ => {}
+                }
+            }
+            self.step(fold, &mut made)?;
+        }
+
+        self.variables.truncate(slot + 1);
+        // A step that appends or inserts fills `made` and leaves the accumulator alone, which gets the whole value now.
+        let made = match &fold.step {
+            Step::Set(_) => None,
+            Step::Append(..) => Some(Val::list(made.items)),
+            Step::Insert { .. } => Some(Val::Map(MapVal::Made(Arc::new(made.entries)))),
+        };
+
+        // The error of a step stays in the accumulator: it is the outcome, unless the result ignores it.
+        if let (Some(made), Some(accumulator)) = (made, self.variables.get_mut(slot))
+            && accumulator.value.is_ok()
+        {
+            accumulator.value = Ok(made);
+        }
+
+        let out = self.eval(&fold.result);
+        self.variables.truncate(slot);
+        out
+    }
+
+    /// One step of a comprehension. An error becomes the accumulator, which a later step may ignore. The error of this
+    /// function ends the evaluation.
+    fn step(&mut self, fold: &'e Fold, made: &mut Made<'a>) -> Result<(), Fault> {
+        let value = match self.stepped(fold, made) {
+            Ok(None) => return Ok(()),
+            Ok(Some(value)) => Ok(value),
+            Err(fault) if fault.is_final() => return Err(fault),
+            Err(fault) => Err(fault),
+        };
+        if let Some(accumulator) = self.variables.get_mut(fold.slot) {
+            accumulator.value = value;
+        }
+        Ok(())
+    }
+
+    /// The new accumulator, unless the step adds to what was made.
+    fn stepped(&mut self, fold: &'e Fold, made: &mut Made<'a>) -> Result<Option<Val<'a>>, Fault> {
+        if let Some(filter) = &fold.filter {
+            match self.eval(filter)? {
+                Val::Bool(true) => {}
+                Val::Bool(false) => return Ok(None),
+                _ => return no_overload(),
+            }
+        }
+
+        match &fold.step {
+            Step::Set(step) => return self.eval(step).map(Some),
+            Step::Append(item) => self.append(fold.slot, item, made)?,
+            Step::Insert(key, value) => self.insert(fold.slot, key.as_ref(), value, made)?,
+        }
+        Ok(None)
+    }
+
+    /// The fault that a previous step left in the accumulator.
+    fn fault_at(&self, slot: usize) -> Result<(), Fault> {
+        match self.variables.get(slot).map(|variable| &variable.value) {
+            Some(Err(fault)) => Err(fault.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// `accumulator + [item]`.
+    fn append(&mut self, slot: usize, item: &'e Expr, made: &mut Made<'a>) -> Result<(), Fault> {
+        // These are the charges of the sum as the macro spells it: the accumulator, the list of one item, and the call.
+        self.meter.charge(1)?;
+        self.meter.make_items(1)?;
+        let value = self.eval(item);
+        self.meter.charge(item_cost(item))?;
+        self.meter.charge(1)?;
+        // The accumulator is the first operand, so its fault comes before that of the item.
+        self.fault_at(slot)?;
+        made.items.push(value?);
+        Ok(())
+    }
+
+    /// `cel.@mapInsert(accumulator, key, value)`, or without the key, the entries of a map.
+    fn insert(
+        &mut self,
+        slot: usize,
+        key: Option<&'e Expr>,
+        value: &'e Expr,
+        made: &mut Made<'a>,
+    ) -> Result<(), Fault> {
+        self.meter.charge(1)?;
+        self.meter.make_items(2)?;
+        // A call of three arguments ends at the first error, so the key is evaluated only if the accumulator has none.
+        let key = match key {
+            Some(key) => {
+                self.fault_at(slot)?;
+                Some(self.eval(key)?)
+            }
+            None => None,
+        };
+        let value = self.eval(value);
+        self.meter.charge(1)?;
+        self.fault_at(slot)?;
+
+        let value = value?;
+        if let Some(key) = key {
+            return insert(&mut made.entries, &key, value);
+        }
+        // `transformMapEntry` has no key: it makes a map for each item, whose entries are added.
+        let Val::Map(map) = value else {
+            return no_overload();
+        };
+        for key in map.keys(self.meter)? {
+            let value = map.find(&key)?.unwrap_or(Val::Null);
+            insert(&mut made.entries, &key, value)?;
+        }
+
+        Ok(())
+    }
+}
+
+/// The list or the map that the steps of a comprehension make, apart from the variables so that it is not copied.
+#[derive(Default)]
+struct Made<'a> {
+    items: Vec<Val<'a>>,
+    entries: BTreeMap<Key, Val<'a>>,
+}
+
+fn not_iterable<'a>(range: &Val<'_>) -> Outcome<'a> {
+    let found = range.go_type();
+    fault(format!("got '{found}', expected iterable type"))
+}
+
+/// The cost of a list of one item: nothing if it is a constant.
+fn item_cost(item: &Expr) -> u64 {
+    if item.is_constant() { 0 } else { LIST }
+}
+
+/// Addresses, quantities and the like have a fixed cost, but only for `==`.
+fn equality_cost(values: &[Val<'_>], is_equal: bool) -> u64 {
+    match values {
+        [
+            Val::Quantity(_)
+            | Val::Ip(_)
+            | Val::Cidr(..)
+            | Val::Format(_)
+            | Val::Url(_)
+            | Val::Semver(_),
+            _,
+        ] if is_equal => 1,
+        [a, b] => traversal(a.size().min(b.size())),
+        _ => 1,
+    }
+}
+
+fn insert<'a>(
+    into: &mut BTreeMap<Key, Val<'a>>,
+    key: &Val<'a>,
+    value: Val<'a>,
+) -> Result<(), Fault> {
+    let Some(key) = Key::of(key) else {
+        return fault("unsupported key type");
+    };
+    match into.insert(key.clone(), value) {
+        None => Ok(()),
+        Some(_) => fault(format!(
+            "insert failed: key {} already exists",
+            shown(&key.value())
+        )),
+    }
+}
+
+/// A field of a map or an item of a list; `None` if it is absent and may be.
+fn part<'a>(
+    operand: &Val<'a>,
+    key: &Val<'_>,
+    may_be_absent: bool,
+) -> Result<Option<Val<'a>>, Fault> {
+    match operand {
+        Val::Map(map) => match map.find(key)? {
+            None if !may_be_absent => fault(format!("no such key: {}", shown(key))),
+            found => Ok(found),
+        },
+        Val::List(list) => {
+            let at = match key {
+                Val::Int(at) => Some(*at),
+                Val::Uint(at) => i64::try_from(*at).ok(),
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "the number has no fraction"
+                )]
+                Val::Double(at) if at.fract() == 0.0 => Some(*at as i64),
+                _ => {
+                    return fault(format!(
+                        "unsupported index type '{}' in list",
+                        key.type_name()
+                    ));
+                }
+            };
+
+            // A negative index is treated as one beyond the end.
+            match at
+                .and_then(|at| usize::try_from(at).ok())
+                .and_then(|at| list.get(at))
+            {
+                Some(item) => item.map(Some),
+                None if may_be_absent => Ok(None),
+                None => {
+                    let at = at.map_or_else(String::new, |at| at.to_string());
+                    fault(format!("index out of bounds: {at}"))
+                }
+            }
+        }
+        // As in cel-go, a value without parts has no key.
+        _ if may_be_absent => Ok(None),
+        _ => fault(format!("no such key: {}", shown(key))),
+    }
+}

@@ -1,0 +1,303 @@
+//! The bodies of requests: media types, bytes to values, and the type that an object names.
+
+use fieldmanager_builtin::{ProtobufError, from_protobuf};
+use fieldmanager_managedfields::Status;
+use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_structural::internal::json_kind;
+use fieldmanager_value::internal::{from_yaml_with_duplicates, with_room};
+use fieldmanager_value::{Error, Map, Value};
+
+use crate::status::unsupported_media_type;
+
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+
+/// The media types of the bodies that a resource reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Media {
+    /// JSON.
+    Json,
+    /// YAML.
+    Yaml,
+    /// Built-in kinds only.
+    Protobuf,
+}
+
+impl Media {
+    /// The media type of a `Content-Type` header; JSON if there is none.
+    ///
+    /// # Errors
+    ///
+    /// 415.
+    pub fn of(content_type: &str, builtin: bool) -> Result<Self, Status> {
+        let media = media_type(content_type);
+        let is = |known: &str| media.eq_ignore_ascii_case(known);
+        if content_type.is_empty() || is("application/json") {
+            Ok(Media::Json)
+        } else if is("application/yaml") {
+            Ok(Media::Yaml)
+        } else if builtin && is(PROTOBUF) {
+            Ok(Media::Protobuf)
+        } else {
+            // The server names protobuf for custom resources too.
+            Err(unsupported_media_type(&[
+                "application/json",
+                "application/yaml",
+                PROTOBUF,
+            ]))
+        }
+    }
+}
+
+/// A content type without its parameters.
+pub(crate) fn media_type(content_type: &str) -> &str {
+    content_type.split(';').next().unwrap_or_default().trim()
+}
+
+/// A body that was read.
+pub(crate) struct Body {
+    pub(crate) value: Value,
+    /// The JSON text in which duplicate fields are looked for.
+    pub(crate) json: Option<String>,
+    /// The fields that occur again in a YAML text.
+    pub(crate) duplicates: Vec<String>,
+}
+
+/// Reads JSON. The error is that of the decoder of the API server.
+pub(crate) fn read_json(bytes: &[u8]) -> Result<Body, String> {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let value = Value::from_json(&text).map_err(|error| json_error(&text, &error))?;
+    Ok(Body {
+        value,
+        json: Some(text),
+        duplicates: Vec::new(),
+    })
+}
+
+/// Reads protobuf, whose envelope names the kind; missing parts are those of the resource. Fields that occur again or are
+/// unknown are not reported, as in Go.
+pub(crate) fn read_protobuf(
+    bytes: &[u8],
+    otherwise: &GroupVersionKind,
+) -> Result<Body, ProtobufError> {
+    Ok(Body {
+        value: from_protobuf(bytes, otherwise)?,
+        json: None,
+        duplicates: Vec::new(),
+    })
+}
+
+/// Reads YAML, with the fields that occur again.
+pub(crate) fn read_yaml(bytes: &[u8]) -> Result<Body, Error> {
+    let text = String::from_utf8_lossy(bytes);
+    if let Some(value) = json_as_yaml(&text) {
+        return Ok(Body {
+            value,
+            json: None,
+            duplicates: Vec::new(),
+        });
+    }
+
+    let (value, duplicates) = from_yaml_with_duplicates(&text)?;
+    let duplicates = duplicates.into_iter().map(|(line, name)| {
+        format!(
+            "line {line}: key {} already set in map",
+            crate::status::quoted(&name)
+        )
+    });
+
+    Ok(Body {
+        value,
+        json: None,
+        duplicates: duplicates.collect(),
+    })
+}
+
+/// The value of a JSON text which is the same as YAML; `None` if the text is another one, or may differ. Clients send most
+/// configurations as JSON, which takes fewer instructions to read, see docs/internals.md.
+///
+/// YAML differs from JSON in escapes, tabs, characters that are not ASCII, floats, and long and repeated keys.
+fn json_as_yaml(text: &str) -> Option<Value> {
+    let is_plain = |byte| matches!(byte, b' '..=b'~' | b'\n');
+    let differs = ["\\u", "\\/", "\"<<\""];
+    if !text.starts_with('{')
+        || !text.bytes().all(is_plain)
+        || differs.iter().any(|part| text.contains(part))
+    {
+        return None;
+    }
+    Value::from_json_strict(text).ok().filter(is_same_in_yaml)
+}
+
+fn is_same_in_yaml(value: &Value) -> bool {
+    /// YAML allows 1,024 characters from the start of a key to its colon, and an escape takes two of them.
+    const LONGEST_KEY: usize = 511;
+    with_room(|| match value {
+        Value::Map(entries) => entries
+            .iter()
+            .all(|(name, value)| name.len() <= LONGEST_KEY && is_same_in_yaml(value)),
+        Value::List(items) => items.iter().all(is_same_in_yaml),
+        Value::Float(_) => false,
+        _ => true,
+    })
+}
+
+/// The message of Go's YAML decoder for fields that occur again.
+pub(crate) fn yaml_faults(duplicates: &[String]) -> String {
+    format!("yaml: unmarshal errors:\n  {}", duplicates.join("\n  "))
+}
+
+/// The message of Go's decoder for a JSON text that is not valid.
+pub(crate) fn json_error(text: &str, error: &Error) -> String {
+    crate::go_json::error(text).unwrap_or_else(|| error.to_string())
+}
+
+/// The kind that an object names; missing parts are those of the resource.
+///
+/// # Errors
+///
+/// If the object is not a map, or a part is not a string.
+pub(crate) fn declared_kind(
+    object: &Value,
+    otherwise: &GroupVersionKind,
+) -> Result<GroupVersionKind, String> {
+    const TARGET: &str = "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }";
+
+    // Go decodes null into any struct without an effect, so that it names nothing.
+    if object.is_null() {
+        return Ok(otherwise.clone());
+    }
+    if object.as_map().is_none() {
+        let found = json_kind(object);
+        return Err(format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {TARGET}"
+        ));
+    }
+
+    // A part that is null counts as absent, as in Go.
+    let text = |name: &str, field: &str| match object.get(name) {
+        None | Some(Value::Null) => Ok(""),
+        Some(Value::String(text)) => Ok(text.as_str()),
+        Some(other) => Err(format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {} into Go struct field {field} of type string",
+            json_kind(other)
+        )),
+    };
+    let (version, kind) = (text("apiVersion", ".apiVersion")?, text("kind", ".kind")?);
+    if version.split('/').count() > 2 {
+        return Err(format!("unexpected GroupVersion string: {version}"));
+    }
+
+    // An object may lack one part only, so each is filled in by itself.
+    let version = if version.is_empty() {
+        otherwise.api_version().to_string()
+    } else {
+        version.to_owned()
+    };
+    let kind = if kind.is_empty() {
+        &*otherwise.kind
+    } else {
+        kind
+    };
+
+    Ok(GroupVersionKind::from_api_version_kind(&version, kind))
+}
+
+/// The kind that an object names, whatever it is.
+pub(crate) fn own_kind(object: &Value) -> GroupVersionKind {
+    let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
+    GroupVersionKind::from_api_version_kind(text("apiVersion"), text("kind"))
+}
+
+/// The object with the kind that it names, for objects that leave parts of it to the resource.
+pub(crate) fn with_kind(object: &Value, kind: &GroupVersionKind) -> Value {
+    let fields = object.as_map().cloned().unwrap_or_default();
+    let parts = [
+        ("apiVersion", kind.api_version().to_string()),
+        ("kind", kind.kind.to_string()),
+    ];
+    let missing = parts
+        .into_iter()
+        .filter(|(name, text)| fields.get(name).and_then(Value::as_str) != Some(text.as_str()));
+    let edits: Vec<_> = missing
+        .map(|(name, text)| (name.into(), Some(Value::from(text.as_str()))))
+        .collect();
+
+    // An object that names its kind stays the same allocation, which later comparisons recognize.
+    if edits.is_empty() {
+        object.clone()
+    } else {
+        Value::Map(fields.with_edits(edits))
+    }
+}
+
+/// The beginning of a body in an error message.
+pub(crate) fn summary(bytes: &[u8]) -> String {
+    const LONGEST: usize = 30;
+    let shown = bytes.get(..LONGEST.min(bytes.len())).unwrap_or_default();
+    let more = if bytes.len() > LONGEST { " ..." } else { "" };
+    // Go shows the beginning of JSON as text, and that of any other body in hexadecimal.
+    match bytes.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => format!("{}{more}", String::from_utf8_lossy(shown)),
+        Some(_) => {
+            let hex: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{hex}{more}")
+        }
+    }
+}
+
+/// The fields of an object, or none.
+pub(crate) fn fields_of(value: &Value) -> Map {
+    value.as_map().cloned().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_has_the_value_of_its_yaml() {
+        let long = format!("{{\"{}\": 1}}", "k".repeat(600));
+        let texts = [
+            r#"{"a": 1, "b": [true, null, "x: y", {}, []], "c": {"d": "- e # f", "g": "0x1F"}}"#,
+            "{\"a\":-5,\n  \"b\":\"line\\nbreak \\\" \\\\ \\t\",\n\"c\":{}}\n",
+            r#"{"yes": "no", "on": 9223372036854775807, "~": "null", "1": "2001-01-01", "-0": 0}"#,
+            r#"{"&a": "*b", "!c": "%d", "?": ":", "": " ", "'": "@`"}"#,
+        ];
+        for text in texts {
+            let json = json_as_yaml(text).expect(text);
+            assert!(
+                json.strict_eq(&from_yaml_with_duplicates(text).unwrap().0),
+                "{text}"
+            );
+        }
+        let others = [
+            r#"{"a": 1.0}"#,
+            r#"{"a": 1e3}"#,
+            r#"{"a": -0}"#,
+            r#"{"a": 9223372036854775808}"#,
+            r#"{"a": "\u00e4"}"#,
+            r#"{"a": "\/"}"#,
+            r#"{"a": "ä"}"#,
+            "{\t\"a\": 1}",
+            r#"{"a": 1, "a": 2}"#,
+            r#"{"<<": {"a": 1}}"#,
+            "{a: 1}",
+            "a: 1",
+            "[]",
+            &long,
+        ];
+        for text in others {
+            assert!(json_as_yaml(text).is_none(), "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn json_of_any_value_has_the_value_of_its_yaml(text in "\\{\"[ -~]{0,12}\": ?(\"[ -~]{0,12}\"|-?[0-9]{1,3}|\\[\\]|\\{\"[ -~]{0,5}\":null\\})\\}") {
+            if let Some(json) = json_as_yaml(&text) {
+                proptest::prop_assert!(json.strict_eq(&from_yaml_with_duplicates(&text).unwrap().0), "{}", text);
+            }
+        }
+    }
+}

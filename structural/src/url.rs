@@ -1,0 +1,168 @@
+//! URLs.
+
+use fieldmanager_value::internal::go_format::quote;
+
+/// A parsed URL: absolute, or an absolute path.
+///
+/// Behaviour: `ParseRequestURI` and `Parse` of Go's `net/url`.
+#[derive(Debug, Default, PartialEq)]
+pub struct Url {
+    /// The scheme in lower case.
+    pub scheme: String,
+    /// The host with its port.
+    pub host: String,
+    /// The path, escaped.
+    pub path: String,
+    /// The query without the question mark.
+    pub query: String,
+}
+
+/// Parses a URL.
+///
+/// # Errors
+///
+/// The reason in Go's words.
+///
+/// ```
+/// use fieldmanager_structural::internal::url::parse;
+/// assert_eq!(parse("https://example.com:1/a?b").unwrap().host, "example.com:1");
+/// assert_eq!(parse(":a").unwrap_err(), "missing protocol scheme");
+/// ```
+pub fn parse(text: &str) -> Result<Url, String> {
+    if text.is_empty() {
+        return Err("empty url".to_owned());
+    }
+    if text.bytes().any(|byte| byte < 0x20 || byte == 0x7f) {
+        return Err("net/url: invalid control character in URL".to_owned());
+    }
+
+    let (scheme, rest) = scheme(text)?;
+    // The fragment may contain a question mark, so it is removed before the query is split off.
+    let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    if !rest.starts_with('/') {
+        if scheme.is_empty() {
+            return Err("invalid URI for request".to_owned());
+        }
+        // An opaque URL, such as `mailto:a`.
+        return Ok(Url {
+            scheme,
+            host: String::new(),
+            path: String::new(),
+            query: query.to_owned(),
+        });
+    }
+
+    let (host, path) = match rest.strip_prefix("//") {
+        Some(rest) if !scheme.is_empty() || !rest.starts_with('/') && !scheme.is_empty() => {
+            let end = rest.find('/').unwrap_or(rest.len());
+            rest.split_at_checked(end).unwrap_or((rest, ""))
+        }
+        _ => ("", rest),
+    };
+    // A user and a password do not belong to the host.
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    check_host(host)?;
+    check_escapes(path)?;
+
+    Ok(Url {
+        scheme,
+        host: host.to_owned(),
+        path: escaped(path),
+        query: query.to_owned(),
+    })
+}
+
+/// Splits the scheme off.
+fn scheme(text: &str) -> Result<(String, &str), String> {
+    for (at, c) in text.char_indices() {
+        match c {
+            'a'..='z' | 'A'..='Z' => {}
+            '0'..='9' | '+' | '-' | '.' if at > 0 => {}
+            ':' if at == 0 => return Err("missing protocol scheme".to_owned()),
+            ':' => {
+                let (scheme, rest) = text.split_at_checked(at).unwrap_or((text, ""));
+                return Ok((
+                    scheme.to_ascii_lowercase(),
+                    rest.get(1..).unwrap_or_default(),
+                ));
+            }
+            _ => break,
+        }
+    }
+
+    Ok((String::new(), text))
+}
+
+/// The name and the port of a host.
+pub fn split_host(host: &str) -> (&str, &str) {
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (name, port),
+        _ => (host, ""),
+    };
+    (
+        name.strip_prefix('[')
+            .and_then(|name| name.strip_suffix(']'))
+            .unwrap_or(name),
+        port,
+    )
+}
+
+fn check_host(host: &str) -> Result<(), String> {
+    let after = match host.strip_prefix('[') {
+        Some(rest) => match rest.rsplit_once(']') {
+            Some((_, after)) => after,
+            None => return Err("missing ']' in host".to_owned()),
+        },
+        None => {
+            let known = |c: char| {
+                !c.is_ascii() || c.is_ascii_alphanumeric() || "-_.~!$&'()*+,;=:<>[]\"%".contains(c)
+            };
+            if let Some(c) = host.chars().find(|c| !known(*c)) {
+                return Err(format!(
+                    "invalid character {} in host name",
+                    quote(&c.to_string())
+                ));
+            }
+
+            host.rfind(':')
+                .and_then(|at| host.get(at..))
+                .unwrap_or_default()
+        }
+    };
+
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    if after.is_empty() || after.strip_prefix(':').is_some_and(is_port) {
+        return Ok(());
+    }
+    Err(format!("invalid port {} after host", quote(after)))
+}
+
+fn check_escapes(path: &str) -> Result<(), String> {
+    let mut rest = path;
+    while let Some((_, after)) = rest.split_once('%') {
+        let digits = after.get(..after.len().min(2)).unwrap_or(after);
+        if digits.len() < 2 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(format!(
+                "invalid URL escape {}",
+                quote(&format!("%{digits}"))
+            ));
+        }
+        rest = after.get(2..).unwrap_or_default();
+    }
+
+    Ok(())
+}
+
+/// The path with escapes where it needs them.
+fn escaped(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@%!'()*[]".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}

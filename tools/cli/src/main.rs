@@ -1,0 +1,5 @@
+//! The `fieldmanager` command.
+
+fn main() -> std::process::ExitCode {
+    fieldmanager_cli::main()
+}

@@ -1,0 +1,52 @@
+//! `cargo xtask`: the checks of a change, and the programs around them.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program for a terminal"
+)]
+
+mod check;
+mod comparison;
+mod kubernetes;
+
+mod packages;
+mod public_api;
+mod run;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const USAGE: &str = "usage: cargo xtask COMMAND
+
+  check [PART ..]                 the checks of a change: lint, test, comparison, speed, fuzz; all without a PART
+  packages                        makes the packages that would be published, and uses them
+  public-api [--write]            compares the public API with its snapshots in docs/api, or writes them
+  kubernetes VERSION [--check] [--kube-apiserver FILE] [TABLE ..]
+                                  writes what depends on the release of Kubernetes; docs/upgrading-kubernetes.md";
+
+fn main() -> ExitCode {
+    if public_api::is_rustdoc_wrapper() {
+        return public_api::run_rustdoc();
+    }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<()> {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
+        ["check", parts @ ..] => check::check(parts),
+        ["packages"] => packages::packages(),
+        ["public-api"] => public_api::compare(false),
+        ["public-api", "--write"] => public_api::compare(true),
+        ["kubernetes", version, options @ ..] => kubernetes::kubernetes(version, options),
+        _ => bail!("no such command\n{USAGE}"),
+    }
+}
