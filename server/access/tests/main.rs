@@ -1,0 +1,1 @@
+//! The integration tests of this crate. They are one program, because every program links the crate again.
