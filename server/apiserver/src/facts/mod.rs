@@ -21,8 +21,7 @@ pub(crate) use resource::resource_of_definition;
 
 /// The columns of tables of a built-in kind: an empty list for a kind that is not built in.
 pub(crate) fn columns(kind: &GroupVersionKind) -> &'static [Column] {
-    let resource = Kind::of(kind).and_then(|kind| kind.resource());
-    resource.map_or(&[], |resource| resource.columns.as_slice())
+    Kind::of(kind).map_or(&[], Kind::columns)
 }
 
 /// The fields that a field selector can name for a built-in kind, and for kinds without fields of their own

@@ -51,6 +51,18 @@ impl KindDescription {
 }
 
 impl Kind {
+    /// The columns of tables of the objects; none if a kind has no lists.
+    pub fn columns(self) -> &'static [Column] {
+        let GroupVersionKind {
+            group,
+            version,
+            kind,
+        } = self.gvk();
+        recorded::columns()
+            .get(&format!("{group}/{version}/{kind}"))
+            .map_or(&[], Vec::as_slice)
+    }
+
     /// The facts of a kind; `None` if it is not built in.
     ///
     /// Besides the kinds of resources there are those of subresources, such as `autoscaling/v1` `Scale`, and

@@ -8,9 +8,10 @@ use fieldmanager_value::Str;
 use fieldmanager_value::internal::embedded;
 use flate2::read::GzDecoder;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::description::KindDescription;
-use super::resource::ResourceFacts;
+use super::resource::{Column, ResourceFacts};
 use crate::types::TypeId;
 
 /// A kind of the table.
@@ -44,6 +45,16 @@ pub(super) fn table() -> &'static RecordedTable {
     &TABLE
 }
 
+/// The columns of tables by `GROUP/VERSION/KIND`. Most of what is recorded is their descriptions, so they are read when a
+/// table is first asked for.
+pub(super) fn columns() -> &'static HashMap<String, Vec<Column>> {
+    static COLUMNS: LazyLock<HashMap<String, Vec<Column>>> = LazyLock::new(|| {
+        let recorded = include_bytes!("../data/columns.json.gz");
+        embedded("columns", decompressed(recorded))
+    });
+    &COLUMNS
+}
+
 /// What Go sources say.
 #[derive(Deserialize)]
 struct Sources {
@@ -62,14 +73,17 @@ struct SourceKind {
     ty: TypeId,
 }
 
+fn decompressed<T: DeserializeOwned>(recorded: &[u8]) -> Result<T, serde_json::Error> {
+    // A text is read in half of the time that a reader takes, which gets a byte at a time.
+    let text = std::io::read_to_string(GzDecoder::new(recorded)).map_err(serde_json::Error::io)?;
+    serde_json::from_str(&text)
+}
+
 fn load(sources: &str, discovered: &[u8]) -> Result<RecordedTable, serde_json::Error> {
     use serde::de::Error;
 
     let sources: Sources = serde_json::from_str(sources)?;
-    // A text is read in half of the time that a reader takes, which gets a byte at a time.
-    let discovered =
-        std::io::read_to_string(GzDecoder::new(discovered)).map_err(serde_json::Error::io)?;
-    let discovered: Vec<ResourceFacts> = serde_json::from_str(&discovered)?;
+    let discovered: Vec<ResourceFacts> = decompressed(discovered)?;
 
     // Discovery documents say what is served, sources what they do not say: storage, strategies and reset fields.
     let served = discovered.iter().map(ResourceFacts::group_version_kind);

@@ -54,8 +54,6 @@ pub struct ResourceFacts {
     pub subresources: Vec<SubresourceFacts>,
     /// A hash of the kind that is stored, or an empty string if nothing is stored.
     pub storage_version_hash: Str,
-    /// The columns of tables of a built-in kind.
-    pub columns: Vec<Column>,
     /// Whether a CustomResourceDefinition defines the resource. Discovery documents differ in details.
     #[serde(skip)]
     pub custom: bool,

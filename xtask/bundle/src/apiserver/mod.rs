@@ -34,13 +34,14 @@ pub fn record(program: &Path, release: &str, out: &Path) -> Result<Files, Error>
         client: Client::new(process.url()),
     };
     let mut files = Files::default();
-    let (resources, discovery) = resources::record(&server)?;
-    files.resources("resources.json", &resources);
+    let (mut resources, discovery) = resources::record(&server)?;
     files.test("discovery.json", &discovery);
     // The objects must be recorded before this program creates any.
     let mut objects = objects::record(&server, &resources, IDLE)?;
     objects.extend(roles(program, &resources)?);
     files.json("objects.json", &Json::Array(objects));
+    files.resources("columns.json", &resources::take_columns(&mut resources));
+    files.resources("resources.json", &resources);
     let mut version = server.json("/version", JSON)?;
 
     if let Json::Object(members) = &mut version {

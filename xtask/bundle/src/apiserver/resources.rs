@@ -202,6 +202,21 @@ fn entry(
     Ok(out)
 }
 
+/// Takes the columns away from the resources, and returns them by `GROUP/VERSION/KIND`.
+pub(super) fn take_columns(resources: &mut Json) -> Json {
+    let mut columns = Map::new();
+    let resources = resources.as_array_mut().into_iter().flatten();
+    for resource in resources.filter_map(Json::as_object_mut) {
+        let Some(own) = resource.remove("columns") else {
+            continue;
+        };
+        let part = |name: &str| resource.get(name).and_then(Json::as_str).unwrap_or_default();
+        let kind = ["group", "version", "kind"].map(part).join("/");
+        columns.insert(kind, own);
+    }
+    Json::Object(columns)
+}
+
 /// The labels that selectors on a resource can have.
 fn labels(server: &Server, path: &str) -> Result<Json, Error> {
     let mut out = BTreeSet::new();
