@@ -163,7 +163,7 @@ pub fn label_value(value: &str) -> Vec<String> {
 }
 
 /// The faults of a segment of a URL path, the syntax of every name. A prefix of a segment may be `.` or `..`.
-pub(crate) fn path_segment(name: &str, is_prefix: bool) -> Faults {
+pub fn path_segment(name: &str, is_prefix: bool) -> Faults {
     if !is_prefix && matches!(name, "." | "..") {
         return vec![format!("may not be '{name}'")];
     }

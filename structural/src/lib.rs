@@ -79,7 +79,9 @@ pub mod internal {
     pub use crate::correlation::{Correlated, Correlations};
     pub use crate::crd::internal::*;
     pub use crate::crd::is_definition;
-    pub use crate::dns::{CEL_RESERVED, label_1035, label_value, qualified_name, subdomain_1123};
+    pub use crate::dns::{
+        CEL_RESERVED, label_1035, label_value, path_segment, qualified_name, subdomain_1123,
+    };
     pub use crate::field_path::{Fields, Resolved, resolve as resolve_field};
     pub use crate::go_types::{go_type, json_kind};
     pub use crate::managed_fields::validate_manager;

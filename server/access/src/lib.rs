@@ -4,7 +4,10 @@
 //! or the current time.
 
 mod attributes;
+mod forbidden;
+mod rbac;
 mod user;
 
 pub use attributes::{Attributes, Decision, Target};
+pub use rbac::{GrantError, GrantRequest, RbacPolicy, aggregate_rules};
 pub use user::User;

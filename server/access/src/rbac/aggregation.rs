@@ -1,0 +1,95 @@
+//! Cluster roles whose rules are those of others.
+
+use std::collections::HashSet;
+
+use fieldmanager_structural::internal::{ObjectExt, label_value, qualified_name};
+use fieldmanager_value::Value;
+
+use super::rule::{PolicyRule, items, name, string};
+
+/// The `rules` that a ClusterRole with an `aggregationRule` should have, given all cluster roles: those of each selector in
+/// turn, by the names of the roles, without the role itself and without duplicates. `None` if it has them, has no
+/// `aggregationRule`, or one of its selectors is not valid.
+///
+/// The controller applies them as `clusterrole-aggregation-controller`, with force.
+///
+/// Behaviour: `pkg/controller/clusterroleaggregation`.
+pub fn aggregate_rules<'v>(
+    role: &Value,
+    all: impl IntoIterator<Item = &'v Value>,
+) -> Option<Vec<Value>> {
+    let aggregation = role.get("aggregationRule").filter(|rule| !rule.is_null())?;
+    let mut others: Vec<&Value> = all
+        .into_iter()
+        .filter(|other| name(other) != name(role))
+        .collect();
+    others.sort_by_key(|other| name(other));
+
+    let mut seen = HashSet::new();
+    let mut rules = Vec::new();
+    for selector in items(aggregation, "clusterRoleSelectors") {
+        if !is_valid(selector) {
+            return None;
+        }
+        let selected = others.iter().filter(|other| selects(selector, other));
+        for rule in selected.flat_map(|other| items(other, "rules")) {
+            if seen.insert(PolicyRule::read(rule)) {
+                rules.push(rule.clone());
+            }
+        }
+    }
+
+    let is_same = rules
+        .iter()
+        .map(PolicyRule::read)
+        .eq(items(role, "rules").map(PolicyRule::read));
+    (!is_same).then_some(rules)
+}
+
+/// Whether a label selector can be used.
+///
+/// Behaviour: `LabelSelectorAsSelector` of `k8s.io/apimachinery/pkg/apis/meta/v1`.
+fn is_valid(selector: &Value) -> bool {
+    let is_label =
+        |key: &str, value: &str| qualified_name(key).is_empty() && label_value(value).is_empty();
+    let labels = selector.get("matchLabels").and_then(Value::as_map);
+    let has_labels = labels
+        .into_iter()
+        .flatten()
+        .all(|(key, value)| is_label(key.as_str(), value.as_str().unwrap_or_default()));
+
+    has_labels
+        && items(selector, "matchExpressions").all(|expression| {
+            let values: Vec<&str> = items(expression, "values")
+                .filter_map(Value::as_str)
+                .collect();
+            let key = string(expression, "key");
+            let is_operator = match string(expression, "operator") {
+                "In" | "NotIn" => !values.is_empty(),
+                "Exists" | "DoesNotExist" => values.is_empty(),
+                _ => false,
+            };
+            is_operator && is_label(key, "") && values.iter().all(|value| is_label(key, value))
+        })
+}
+
+/// Whether a valid label selector selects an object.
+fn selects(selector: &Value, object: &Value) -> bool {
+    let labels = object.metadata_field("labels");
+    let label = |key: &str| labels?.get(key)?.as_str();
+    let equal = selector.get("matchLabels").and_then(Value::as_map);
+    let mut equal = equal.into_iter().flatten();
+
+    equal.all(|(key, value)| label(key.as_str()) == value.as_str())
+        && items(selector, "matchExpressions").all(|expression| {
+            let found = label(string(expression, "key"));
+            let mut values = items(expression, "values");
+            let mut is_listed = || values.any(|value| value.as_str() == found);
+            match string(expression, "operator") {
+                "In" => found.is_some() && is_listed(),
+                "NotIn" => found.is_none() || !is_listed(),
+                "Exists" => found.is_some(),
+                _ => found.is_none(),
+            }
+        })
+}

@@ -1,0 +1,124 @@
+//! Whether the rules of a user include those of a role.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::rule::{PolicyRule, covers_path, has, quote_all};
+
+/// How many strings are compared at most, about.
+const MAX_COMPARISONS: usize = 100_000_000;
+
+/// What the parts of one permission cost besides comparisons.
+const COST_OF_PERMISSION: usize = 500;
+
+/// There are too many combinations of verbs, groups, resources and names to look at each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TooManyPermissions;
+
+/// The permissions in rules that no rule of a user includes, as messages show them, sorted. Permissions that differ in the
+/// verb alone are shown together.
+///
+/// Every permission has to be included by one rule. kube-apiserver looks at any number of them.
+///
+/// Behaviour: `Covers` of `k8s.io/component-helpers/auth/rbac/validation`, `CompactRules` of `pkg/registry/rbac/validation`.
+pub(super) fn missing(
+    held: &[&PolicyRule],
+    wanted: &[PolicyRule],
+) -> Result<BTreeSet<String>, TooManyPermissions> {
+    let each = COST_OF_PERMISSION + held.iter().map(|rule| rule.len() + 1).sum::<usize>();
+    let count = wanted.iter().map(count_permissions);
+    let count = count.fold(0, usize::saturating_add);
+    if count.saturating_mul(each) > MAX_COMPARISONS {
+        return Err(TooManyPermissions);
+    }
+
+    let mut resources: BTreeMap<(&str, &str, Option<&str>), Vec<&str>> = BTreeMap::new();
+    let mut out = BTreeSet::new();
+    for rule in wanted {
+        for verb in &rule.verbs {
+            for path in &rule.paths {
+                if !held.iter().any(|held| includes_path(held, verb, path)) {
+                    let (path, verb) = (quote_all([path.as_str()]), quote_all([verb.as_str()]));
+                    out.insert(format!("{{NonResourceURLs:{path}, Verbs:{verb}}}"));
+                }
+            }
+        }
+
+        for (group, resource, verb, name) in permissions(rule) {
+            if !held
+                .iter()
+                .any(|held| includes_resource(held, group, resource, verb, name))
+            {
+                let verbs = resources.entry((group, resource, name)).or_default();
+                verbs.push(verb);
+            }
+        }
+    }
+
+    out.extend(
+        resources
+            .into_iter()
+            .map(|((group, resource, name), verbs)| {
+                let name = name.map(|name| format!(", ResourceNames:{}", quote_all([name])));
+                format!(
+                    "{{APIGroups:{}, Resources:{}{}, Verbs:{}}}",
+                    quote_all([group]),
+                    quote_all([resource]),
+                    name.unwrap_or_default(),
+                    quote_all(verbs)
+                )
+            }),
+    );
+    Ok(out)
+}
+
+fn count_permissions(rule: &PolicyRule) -> usize {
+    let resources = [&rule.groups, &rule.resources, &rule.verbs].map(Vec::len);
+    let resources = resources.into_iter().fold(1, usize::saturating_mul);
+    resources
+        .saturating_mul(rule.names.len().max(1))
+        .saturating_add(rule.paths.len().saturating_mul(rule.verbs.len()))
+}
+
+/// All combinations of a group, a resource, a verb and a name, in the order of Go.
+fn permissions(rule: &PolicyRule) -> impl Iterator<Item = (&str, &str, &str, Option<&str>)> {
+    let names: Vec<Option<&str>> = match rule.names.as_slice() {
+        [] => vec![None],
+        names => names.iter().map(|name| Some(name.as_str())).collect(),
+    };
+    rule.groups.iter().flat_map(move |group| {
+        let names = names.clone();
+        rule.resources.iter().flat_map(move |resource| {
+            let names = names.clone();
+            rule.verbs.iter().flat_map(move |verb| {
+                let names = names.clone().into_iter();
+                names.map(move |name| (group.as_str(), resource.as_str(), verb.as_str(), name))
+            })
+        })
+    })
+}
+
+fn includes_path(held: &PolicyRule, verb: &str, path: &str) -> bool {
+    has(&held.verbs, verb)
+        && held.names.is_empty()
+        && held.paths.iter().any(|rule| covers_path(rule, path))
+}
+
+fn includes_resource(
+    held: &PolicyRule,
+    group: &str,
+    resource: &str,
+    verb: &str,
+    name: Option<&str>,
+) -> bool {
+    let (_, subresource) = resource.split_once('/').unwrap_or_default();
+    let is_of_all = |rule: &String| {
+        let part = rule.strip_prefix("*/");
+        part.is_some_and(|part| resource.contains('/') && part == subresource)
+    };
+    let includes_name = |name: &str| held.names.iter().any(|held| held == name);
+
+    has(&held.verbs, verb)
+        && has(&held.groups, group)
+        && (has(&held.resources, resource) || held.resources.iter().any(is_of_all))
+        && (held.names.is_empty() || name.is_some_and(includes_name))
+}

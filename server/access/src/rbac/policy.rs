@@ -1,0 +1,436 @@
+//! Roles and bindings, and what they allow.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use fieldmanager_structural::internal::ObjectExt;
+use fieldmanager_value::internal::go_format::quote;
+use fieldmanager_value::{Map, Value};
+
+use super::rule::{PolicyRule, items, name, rule_value, string};
+use crate::{Attributes, Decision, Target, User};
+
+/// The API group of roles and bindings.
+pub(super) const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// The roles and bindings of a server.
+///
+/// Bindings are found by the users and groups that they name, so the cost of a question does not depend on the number of
+/// bindings of others.
+///
+/// ```
+/// use fieldmanager_access::{Attributes, RbacPolicy, Target, User};
+/// use fieldmanager_value::Value;
+/// let mut policy = RbacPolicy::default();
+/// for object in Value::all_from_yaml("
+/// apiVersion: rbac.authorization.k8s.io/v1
+/// kind: Role
+/// metadata: {name: reader, namespace: shop}
+/// rules: [{apiGroups: [''], resources: [pods], verbs: [get, list]}]
+/// ---
+/// apiVersion: rbac.authorization.k8s.io/v1
+/// kind: RoleBinding
+/// metadata: {name: readers, namespace: shop}
+/// roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader}
+/// subjects: [{kind: User, name: alice}]
+/// ")? {
+///     assert!(policy.set(&object));
+/// }
+///
+/// let user = User::new("alice", &[]);
+/// let target = Target::Resource {
+///     group: "", version: "v1", resource: "pods", subresource: "", namespace: "shop", name: "",
+/// };
+/// let list = Attributes { user: &user, verb: "list", target };
+/// assert!(policy.authorize(&list).allowed);
+/// let delete = Attributes { verb: "deletecollection", ..list };
+/// assert!(!policy.authorize(&delete).allowed);
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct RbacPolicy {
+    /// The objects of each namespace; those of the whole cluster have the empty one.
+    scopes: HashMap<String, PolicyScope>,
+}
+
+/// The roles and bindings of a namespace or of the cluster.
+#[derive(Clone, Debug, Default)]
+struct PolicyScope {
+    roles: HashMap<String, Arc<[PolicyRule]>>,
+    bindings: HashMap<String, Arc<RoleBinding>>,
+    users: SubjectIndex,
+    groups: SubjectIndex,
+}
+
+/// The bindings of a user or group, by their names.
+type SubjectIndex = HashMap<String, BTreeMap<String, Arc<RoleBinding>>>;
+
+/// A RoleBinding or ClusterRoleBinding.
+#[derive(Debug)]
+pub(super) struct RoleBinding {
+    /// Empty for a ClusterRoleBinding.
+    namespace: String,
+    name: String,
+    role: RoleRef,
+    subjects: Vec<BindingSubject>,
+}
+
+/// The role that a binding refers to.
+#[derive(Clone, Debug)]
+pub(super) struct RoleRef {
+    pub(super) group: String,
+    pub(super) kind: String,
+    pub(super) name: String,
+}
+
+/// A subject of a binding.
+#[derive(Debug)]
+struct BindingSubject {
+    kind: String,
+    /// For a service account, that of the binding if the subject has none.
+    namespace: String,
+    name: String,
+}
+
+/// Why the rules of a role are not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum RoleError {
+    Missing { kind: &'static str, name: String },
+    Kind(String),
+}
+
+impl RbacPolicy {
+    /// Adds or replaces a Role, ClusterRole, RoleBinding or ClusterRoleBinding. Returns whether the object is one.
+    pub fn set(&mut self, object: &Value) -> bool {
+        let (group, _) = object.api_version().split_once('/').unwrap_or_default();
+        let kind = string(object, "kind");
+        let Some(namespace) = scope(group, kind, object.metadata_string("namespace")) else {
+            return false;
+        };
+
+        let scope = self.scopes.entry(namespace.to_owned()).or_default();
+        if kind.ends_with("Role") {
+            let rules = PolicyRule::all(object).into();
+            scope.roles.insert(name(object).to_owned(), rules);
+        } else {
+            scope.remove_binding(name(object));
+            scope.add_binding(RoleBinding::read(object, namespace));
+        }
+        true
+    }
+
+    /// Removes an object that was set.
+    pub fn remove(&mut self, kind: &str, namespace: &str, name: &str) {
+        let Some(namespace) = scope(GROUP, kind, namespace) else {
+            return;
+        };
+        let Some(scope) = self.scopes.get_mut(namespace) else {
+            return;
+        };
+        if kind.ends_with("Role") {
+            scope.roles.remove(name);
+        } else {
+            scope.remove_binding(name);
+        }
+        if scope.roles.is_empty() && scope.bindings.is_empty() {
+            self.scopes.remove(namespace);
+        }
+    }
+
+    /// Whether a request may proceed, and why. Bindings of the cluster come before those of the namespace, and each are in
+    /// the order of their names, which in kube-apiserver depends on chance.
+    ///
+    /// Behaviour: the union of `privilegedGroupAuthorizer` and `RBACAuthorizer`. `error` is always empty, since roles that
+    /// are missing are a reason, not an error.
+    pub fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
+        if attributes.user.is_master() {
+            return Decision {
+                allowed: true,
+                ..Decision::default()
+            };
+        }
+
+        let namespace = match attributes.target {
+            Target::Resource { namespace, .. } => namespace,
+            Target::Path(_) => "",
+        };
+        let mut errors = Vec::new();
+        for binding in self.bindings(attributes.user, namespace) {
+            match self.rules(&binding.role, &binding.namespace) {
+                Ok(rules) if rules.iter().any(|rule| rule.allows(attributes)) => {
+                    return Decision {
+                        allowed: true,
+                        reason: binding.reason(attributes.user),
+                        ..Decision::default()
+                    };
+                }
+                Ok(_) => {}
+                Err(error) => errors.push(error),
+            }
+        }
+
+        let reason = aggregate(&errors, false).map(|errors| format!("rbac: RBAC: {errors}"));
+        Decision {
+            reason: reason.unwrap_or_default(),
+            ..Decision::default()
+        }
+    }
+
+    /// The `status` of a SelfSubjectRulesReview or SubjectRulesReview: what a user may do in a namespace. Membership in
+    /// `system:masters` is not a rule.
+    ///
+    /// Behaviour: `RulesFor` of `RBACAuthorizer`.
+    pub fn rules_review(&self, user: &User, namespace: &str) -> Value {
+        let (rules, errors) = self.rules_for(user, namespace);
+        let resources = rules.iter().filter(|rule| !rule.resources.is_empty());
+        let resources = resources.map(|rule| {
+            let lists = [
+                ("apiGroups", &*rule.groups),
+                ("resources", &*rule.resources),
+                ("resourceNames", &*rule.names),
+            ];
+            rule_value(&rule.verbs, lists)
+        });
+        let paths = rules.iter().filter(|rule| !rule.paths.is_empty());
+        let paths = paths.map(|rule| rule_value(&rule.verbs, [("nonResourceURLs", &*rule.paths)]));
+
+        let mut status: Map = [
+            ("resourceRules", resources.collect::<Vec<Value>>()),
+            ("nonResourceRules", paths.collect()),
+        ]
+        .into_iter()
+        .collect();
+        status.insert("incomplete", false);
+        if let Some(errors) = aggregate(&errors, false) {
+            status.insert("evaluationError", errors);
+        }
+        Value::Map(status)
+    }
+
+    /// The rules that a user has in a namespace, and the roles whose rules are not known.
+    pub(super) fn rules_for(
+        &self,
+        user: &User,
+        namespace: &str,
+    ) -> (Vec<&PolicyRule>, Vec<RoleError>) {
+        let (mut rules, mut errors) = (Vec::new(), Vec::new());
+        for binding in self.bindings(user, namespace) {
+            match self.rules(&binding.role, &binding.namespace) {
+                Ok(found) => rules.extend(found),
+                Err(error) => errors.push(error),
+            }
+        }
+        (rules, errors)
+    }
+
+    /// The number of bindings that a question about a user in a namespace visits.
+    #[doc(hidden)]
+    pub fn count_bindings(&self, user: &User, namespace: &str) -> usize {
+        self.bindings(user, namespace).count()
+    }
+
+    /// The bindings that apply to a user: those of the cluster, and those of a namespace unless it is empty.
+    fn bindings(&self, user: &User, namespace: &str) -> impl Iterator<Item = &RoleBinding> {
+        let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
+        std::iter::once("")
+            .chain(namespace)
+            .filter_map(|scope| self.scopes.get(scope))
+            .flat_map(move |scope| {
+                let groups = user.groups.iter();
+                let groups = groups.filter_map(|group| scope.groups.get(group));
+                let of_user = scope.users.get(&user.name).into_iter().chain(groups);
+                let named: BTreeMap<&String, &Arc<RoleBinding>> = of_user.flatten().collect();
+                named.into_values().map(Arc::as_ref)
+            })
+    }
+
+    /// The rules of a role that a binding in a namespace, or of the cluster, refers to.
+    pub(super) fn rules(
+        &self,
+        role: &RoleRef,
+        namespace: &str,
+    ) -> Result<&[PolicyRule], RoleError> {
+        let (kind, namespace) = match role.kind.as_str() {
+            "ClusterRole" => ("clusterrole", ""),
+            // A binding of the cluster has no role of a namespace.
+            "Role" if namespace.is_empty() => ("role", "/"),
+            "Role" => ("role", namespace),
+            other => return Err(RoleError::Kind(other.to_owned())),
+        };
+        let scope = self.scopes.get(namespace);
+        let rules = scope.and_then(|scope| scope.roles.get(&role.name));
+        let name = role.name.clone();
+        rules
+            .map(AsRef::as_ref)
+            .ok_or(RoleError::Missing { kind, name })
+    }
+}
+
+impl PolicyScope {
+    fn add_binding(&mut self, binding: RoleBinding) {
+        let binding = Arc::new(binding);
+        let name = binding.name.clone();
+        for subject in &binding.subjects {
+            if let Some((is_group, key)) = subject.key() {
+                let entry = self.index(is_group).entry(key).or_default();
+                entry.insert(name.clone(), Arc::clone(&binding));
+            }
+        }
+        self.bindings.insert(name, binding);
+    }
+
+    fn remove_binding(&mut self, name: &str) {
+        let Some(binding) = self.bindings.remove(name) else {
+            return;
+        };
+        for subject in &binding.subjects {
+            let Some((is_group, key)) = subject.key() else {
+                continue;
+            };
+            let index = self.index(is_group);
+            if let Some(named) = index.get_mut(&key) {
+                named.remove(name);
+                if named.is_empty() {
+                    index.remove(&key);
+                }
+            }
+        }
+    }
+
+    fn index(&mut self, is_group: bool) -> &mut SubjectIndex {
+        if is_group {
+            &mut self.groups
+        } else {
+            &mut self.users
+        }
+    }
+}
+
+impl RoleBinding {
+    fn read(object: &Value, namespace: &str) -> Self {
+        let subjects = items(object, "subjects").map(|subject| {
+            let own = string(subject, "namespace");
+            BindingSubject {
+                kind: string(subject, "kind").to_owned(),
+                namespace: if own.is_empty() { namespace } else { own }.to_owned(),
+                name: string(subject, "name").to_owned(),
+            }
+        });
+        RoleBinding {
+            namespace: namespace.to_owned(),
+            name: name(object).to_owned(),
+            role: RoleRef::read(object),
+            subjects: subjects.collect(),
+        }
+    }
+
+    /// Why a request of a user may proceed.
+    fn reason(&self, user: &User) -> String {
+        let (kind, name) = if self.namespace.is_empty() {
+            ("ClusterRoleBinding", self.name.clone())
+        } else {
+            ("RoleBinding", format!("{}/{}", self.name, self.namespace))
+        };
+        let subject = self.subjects.iter().find(|subject| subject.is(user));
+        let role = &self.role;
+        format!(
+            "RBAC: allowed by {kind} {} of {} {} to {}",
+            quote(&name),
+            role.kind,
+            quote(&role.name),
+            subject.map(BindingSubject::description).unwrap_or_default()
+        )
+    }
+}
+
+impl RoleRef {
+    /// The `roleRef` of a binding.
+    pub(super) fn read(binding: &Value) -> Self {
+        let part = |name: &str| {
+            let role = binding.get("roleRef");
+            role.map_or("", |role| string(role, name)).to_owned()
+        };
+        RoleRef {
+            group: part("apiGroup"),
+            kind: part("kind"),
+            name: part("name"),
+        }
+    }
+}
+
+impl BindingSubject {
+    /// Whether it is a group, and the name of the user or group; `None` if it is nobody.
+    fn key(&self) -> Option<(bool, String)> {
+        let BindingSubject {
+            kind,
+            namespace,
+            name,
+        } = self;
+        match kind.as_str() {
+            "User" => Some((false, name.clone())),
+            "Group" => Some((true, name.clone())),
+            "ServiceAccount" if !namespace.is_empty() => {
+                Some((false, format!("system:serviceaccount:{namespace}:{name}")))
+            }
+            _ => None,
+        }
+    }
+
+    fn is(&self, user: &User) -> bool {
+        self.key().is_some_and(|(is_group, name)| {
+            if is_group {
+                user.groups.contains(&name)
+            } else {
+                user.name == name
+            }
+        })
+    }
+
+    fn description(&self) -> String {
+        let name = if self.kind == "ServiceAccount" {
+            format!("{}/{}", self.name, self.namespace)
+        } else {
+            self.name.clone()
+        };
+        format!("{} {}", self.kind, quote(&name))
+    }
+}
+
+impl RoleError {
+    /// The message: with the name of the kind as of a cache, or of a store, which is in the plural.
+    pub(super) fn message(&self, is_stored: bool) -> String {
+        let plural = if is_stored { "s" } else { "" };
+        match self {
+            RoleError::Missing { kind, name } => {
+                format!("{kind}{plural}.{GROUP} {} not found", quote(name))
+            }
+            RoleError::Kind(kind) => {
+                format!("unsupported role reference kind: {}", quote(kind))
+            }
+        }
+    }
+}
+
+/// The namespace of an object of RBAC, which is empty for one of the cluster; `None` for other objects.
+fn scope<'n>(group: &str, kind: &str, namespace: &'n str) -> Option<&'n str> {
+    match kind {
+        _ if group != GROUP => None,
+        "ClusterRole" | "ClusterRoleBinding" => Some(""),
+        "Role" | "RoleBinding" if !namespace.is_empty() => Some(namespace),
+        _ => None,
+    }
+}
+
+/// The messages of errors as one: each once, in brackets if there are several.
+///
+/// Behaviour: `Aggregate` of `k8s.io/apimachinery/pkg/util/errors`.
+pub(super) fn aggregate(errors: &[RoleError], is_stored: bool) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    let messages = errors.iter().map(|error| error.message(is_stored));
+    let messages: Vec<String> = messages.filter(|text| seen.insert(text.clone())).collect();
+    match messages.as_slice() {
+        [] => None,
+        [message] => Some(message.clone()),
+        messages => Some(format!("[{}]", messages.join(", "))),
+    }
+}

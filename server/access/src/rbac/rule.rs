@@ -1,0 +1,140 @@
+//! Rules of roles.
+
+use fieldmanager_structural::internal::ObjectExt;
+use fieldmanager_value::internal::go_format::quote;
+use fieldmanager_value::{List, Value};
+
+use crate::{Attributes, Target};
+
+/// What stands for everything in a list of a rule.
+const ALL: &str = "*";
+
+/// A rule of a role: what one may do with some resources or paths. An absent list is an empty one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct PolicyRule {
+    pub(super) verbs: Vec<String>,
+    pub(super) groups: Vec<String>,
+    pub(super) resources: Vec<String>,
+    pub(super) names: Vec<String>,
+    pub(super) paths: Vec<String>,
+}
+
+impl PolicyRule {
+    /// The rules in `rules` of a role.
+    pub(super) fn all(role: &Value) -> Vec<Self> {
+        items(role, "rules").map(Self::read).collect()
+    }
+
+    pub(super) fn read(rule: &Value) -> Self {
+        PolicyRule {
+            verbs: strings(rule, "verbs"),
+            groups: strings(rule, "apiGroups"),
+            resources: strings(rule, "resources"),
+            names: strings(rule, "resourceNames"),
+            paths: strings(rule, "nonResourceURLs"),
+        }
+    }
+
+    /// Whether a request may proceed by this rule alone.
+    ///
+    /// Behaviour: `RuleAllows` of `plugin/pkg/auth/authorizer/rbac`.
+    pub(super) fn allows(&self, attributes: &Attributes<'_>) -> bool {
+        if !has(&self.verbs, attributes.verb) {
+            return false;
+        }
+        match attributes.target {
+            Target::Path(path) => self.paths.iter().any(|rule| covers_path(rule, path)),
+            Target::Resource {
+                group,
+                resource,
+                subresource,
+                name,
+                ..
+            } => {
+                has(&self.groups, group)
+                    && self
+                        .resources
+                        .iter()
+                        .any(|rule| covers_resource(rule, resource, subresource))
+                    && (self.names.is_empty() || self.names.iter().any(|rule| rule == name))
+            }
+        }
+    }
+
+    /// The number of strings.
+    pub(super) fn len(&self) -> usize {
+        let PolicyRule {
+            verbs,
+            groups,
+            resources,
+            names,
+            paths,
+        } = self;
+        verbs.len() + groups.len() + resources.len() + names.len() + paths.len()
+    }
+}
+
+/// Whether a list has a string, or the one that stands for everything.
+pub(super) fn has(list: &[String], text: &str) -> bool {
+    list.iter().any(|item| item == ALL || item == text)
+}
+
+/// Whether a resource in a rule, such as `pods`, `pods/log`, `*/scale` or `*`, covers a requested one.
+fn covers_resource(rule: &str, resource: &str, subresource: &str) -> bool {
+    if rule == ALL {
+        return true;
+    }
+    if subresource.is_empty() {
+        return rule == resource;
+    }
+    let rest = rule
+        .strip_prefix(resource)
+        .and_then(|rest| rest.strip_prefix('/'));
+    rest == Some(subresource) || rule.strip_prefix("*/") == Some(subresource)
+}
+
+/// Whether a path in a rule covers a path. All stars at its end count as one.
+pub(super) fn covers_path(rule: &str, path: &str) -> bool {
+    rule == path || rule.ends_with('*') && path.starts_with(rule.trim_end_matches('*'))
+}
+
+/// The items of a list in a field.
+pub(super) fn items<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
+    value
+        .get(name)
+        .and_then(Value::as_list)
+        .into_iter()
+        .flat_map(List::iter)
+}
+
+fn strings(value: &Value, name: &str) -> Vec<String> {
+    items(value, name)
+        .map(|item| item.as_str().unwrap_or_default().to_owned())
+        .collect()
+}
+
+/// A string in a field; empty if there is none.
+pub(super) fn string<'v>(value: &'v Value, name: &str) -> &'v str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// `metadata.name`; empty if there is none.
+pub(super) fn name(object: &Value) -> &str {
+    object.metadata_string("name")
+}
+
+/// A rule as a value: the verbs, and the other lists that are not empty.
+pub(super) fn rule_value<'n>(
+    verbs: &'n [String],
+    lists: impl IntoIterator<Item = (&'n str, &'n [String])>,
+) -> Value {
+    let lists = lists.into_iter().filter(|(_, list)| !list.is_empty());
+    let all = std::iter::once(("verbs", verbs)).chain(lists);
+    Value::Map(all.map(|(name, list)| (name, list.to_vec())).collect())
+}
+
+/// Strings as Go writes a slice of them with `%q`.
+pub(super) fn quote_all<'s>(strings: impl IntoIterator<Item = &'s str>) -> String {
+    let quoted: Vec<String> = strings.into_iter().map(quote).collect();
+    format!("[{}]", quoted.join(" "))
+}
