@@ -3,6 +3,7 @@
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 
+use crate::access::admin;
 use crate::endpoint::{Call, Core, Verb, logged};
 use crate::facts;
 use crate::log::{LogEntry, recorded};
@@ -67,7 +68,9 @@ impl Core {
 
         let body = object.to_json();
         // The object is created as a client would do it, so that it is defaulted, validated and owned like any other.
+        let user = admin();
         let call = Call {
+            user: &user,
             served,
             verb: Verb::Create,
             namespace,
@@ -81,7 +84,7 @@ impl Core {
         };
 
         let entry = || LogEntry {
-            user: "admin".to_owned(),
+            user: user.name.clone(),
             user_agent: call.user_agent.to_owned(),
             ..self.entry(
                 call.user_agent,

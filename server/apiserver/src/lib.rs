@@ -17,6 +17,7 @@
     reason = "a failure is the answer to a request, and is made once for each"
 )]
 
+mod access;
 mod bootstrap;
 mod browser;
 mod budget;
@@ -53,8 +54,10 @@ pub mod testing;
 mod ui;
 mod watch;
 
+pub use crate::access::Authorization;
 pub use crate::http::Body;
 pub use collector::{CollectorChange, CollectorStep, Propagation};
+pub use fieldmanager_access::User;
 pub use limits::Limits;
 pub use server::{ApiServer, Builder, Collection, LoadError};
 pub use service::Answering;

@@ -71,7 +71,13 @@ impl ApiServer {
             None => self.core.source.clone(),
         };
         let store = bounded(self.core.store.fork()?, self.limits()).await?;
-        let mut core = Core::new(store, source, self.core.resources(), self.limits());
+        let mut core = Core::new(
+            store,
+            source,
+            self.core.resources(),
+            self.limits(),
+            self.core.access.options.clone(),
+        );
         core.export = self.core.export;
         let test = TestState::new(self.test.is_served);
         drop(turn);

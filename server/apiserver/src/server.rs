@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fieldmanager_access::User;
 use fieldmanager_value::Value;
 use tokio::task::JoinSet;
 
+use crate::access::{AccessOptions, Authorization};
 use crate::collector::{Collector, CollectorStep};
 use crate::endpoint::{Core, Deletions, Resources};
 use crate::fault::Faults;
@@ -43,6 +45,8 @@ pub struct ApiServer {
     pub(crate) collection: Collection,
     pub(crate) faults: Arc<Faults>,
     pub(crate) test: Arc<TestState>,
+    /// The user of all requests of this handle; `None`: requests say who they are of.
+    pub(crate) user: Option<Arc<User>>,
     /// The tasks of the server, which end with it.
     _running: Arc<JoinSet<()>>,
 }
@@ -67,7 +71,7 @@ pub struct Builder {
     store: Option<SharedStore>,
     source: Arc<dyn Source>,
     limits: Limits,
-    tokens: BTreeMap<String, String>,
+    access: AccessOptions,
     collection: Collection,
     unions: bool,
     test_api: bool,
@@ -92,7 +96,7 @@ impl ApiServer {
             store: None,
             source: Arc::new(Random::system()),
             limits: Limits::default(),
-            tokens: BTreeMap::new(),
+            access: AccessOptions::default(),
             collection: Collection::On,
             unions: true,
             test_api: false,
@@ -141,6 +145,7 @@ impl ApiServer {
             collection,
             faults,
             test: Arc::new(test),
+            user: None,
             _running: Arc::new(tasks),
         }
     }
@@ -148,6 +153,16 @@ impl ApiServer {
     /// The bounds of the server.
     pub fn limits(&self) -> &Limits {
         &self.gate.limits
+    }
+
+    /// The same server for a user in groups: all requests of what this returns are the user's, whatever credentials they
+    /// have. The user is authenticated, and so in the group `system:authenticated` too.
+    #[must_use]
+    pub fn client_as(&self, name: &str, groups: &[&str]) -> ApiServer {
+        ApiServer {
+            user: Some(Arc::new(User::new(name, groups))),
+            ..self.clone()
+        }
     }
 
     /// Creates an object, as a request to create it does.
@@ -204,8 +219,8 @@ impl ApiServer {
     ///
     /// ```
     /// # tokio_test::block_on(async {
-    /// use fieldmanager_apiserver::ApiServer;
-    /// let server = ApiServer::builder().tokens([("secret".to_owned(), "alice".to_owned())].into()).build().await?;
+    /// use fieldmanager_apiserver::{ApiServer, User};
+    /// let server = ApiServer::builder().tokens([("secret".to_owned(), User::new("alice", &[]))].into()).build().await?;
     /// assert!(server.page_path()?.starts_with("/ui?code="));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # }).unwrap();
@@ -215,7 +230,7 @@ impl ApiServer {
     ///
     /// If the system has no random numbers.
     pub fn page_path(&self) -> std::io::Result<String> {
-        self.gate.page_path()
+        self.gate.page_path(self.core.access.is_open())
     }
 
     /// Ends all watches. Other requests are answered as before; watches that begin later end at once.
@@ -270,8 +285,25 @@ impl Builder {
     /// reached by others, unless the program [listens](crate::net::Listening) on a port. A web page is refused in both
     /// cases.
     #[must_use]
-    pub fn tokens(mut self, tokens: BTreeMap<String, String>) -> Self {
-        self.tokens = tokens;
+    pub fn tokens(mut self, tokens: BTreeMap<String, User>) -> Self {
+        let users = tokens
+            .into_iter()
+            .map(|(token, user)| (token, Arc::new(user)));
+        self.access.tokens = users.collect();
+        self
+    }
+
+    /// What decides whether a user may do what a request asks for; by default, everything is allowed.
+    #[must_use]
+    pub fn authorization(mut self, authorization: Authorization) -> Self {
+        self.access.authorization = authorization;
+        self
+    }
+
+    /// Whether requests without credentials are those of the user `system:anonymous`; they are refused with 401 by default.
+    #[must_use]
+    pub fn anonymous(mut self, on: bool) -> Self {
+        self.access.allows_anonymous = on;
         self
     }
 
@@ -336,7 +368,13 @@ impl Builder {
             (limits.revisions, limits.revisions_size) = (0, 0);
         }
 
-        let mut core = Core::new(store, self.source, Resources::builtin(self.unions), &limits);
+        let mut core = Core::new(
+            store,
+            self.source,
+            Resources::builtin(self.unions),
+            &limits,
+            self.access,
+        );
         core.export = self.export;
         core.bootstrap().await?;
 
@@ -345,12 +383,7 @@ impl Builder {
             core.end_definitions().await?;
         }
         let test = TestState::new(self.test_api);
-        let server = ApiServer::of(
-            core,
-            Gate::new(limits, self.tokens, self.page),
-            self.collection,
-            test,
-        );
+        let server = ApiServer::of(core, Gate::new(limits, self.page), self.collection, test);
 
         match server.mark_start().await {
             Ok(()) | Err(StoreError::NoSnapshots) => Ok(server),

@@ -23,6 +23,7 @@ impl ApiServer {
             gate: &self.gate,
             faults: &self.faults,
             test,
+            user: self.user.as_ref(),
         }
     }
 }

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use crate::common::{CONFIG_MAPS, Client, config_map};
-use fieldmanager_apiserver::ApiServer;
 use fieldmanager_apiserver::net::{Listening, Tls};
+use fieldmanager_apiserver::{ApiServer, User};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -22,7 +22,7 @@ use tokio::net::TcpStream;
 async fn running(tokens: &[&str], names: &[&str]) -> (Client, SocketAddr) {
     let tokens: BTreeMap<_, _> = tokens
         .iter()
-        .map(|token| ((*token).to_owned(), "alice".to_owned()))
+        .map(|token| ((*token).to_owned(), User::new("alice", &[])))
         .collect();
     let server = ApiServer::builder()
         .tokens(tokens)

@@ -14,7 +14,7 @@ use crate::common::{Answer, CONFIG_MAPS, CRDS, Client, SHOPS, config_map, shops}
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fieldmanager_apiserver::log::RecordedHistory;
-use fieldmanager_apiserver::{ApiServer, Builder, Collection, Limits, Random};
+use fieldmanager_apiserver::{ApiServer, Builder, Collection, Limits, Random, User};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
@@ -535,7 +535,7 @@ async fn unchanged_pages_are_not_sent_again() {
 
 /// A server with the token `secret`.
 async fn guarded() -> Client {
-    let tokens = BTreeMap::from([("secret".to_owned(), "alice".to_owned())]);
+    let tokens = BTreeMap::from([("secret".to_owned(), User::new("alice", &[]))]);
     Client {
         server: builder().tokens(tokens).build().await.unwrap(),
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fieldmanager_access::User;
 use fieldmanager_handlers::Subresource;
 
 use crate::query::Query;
@@ -39,6 +40,7 @@ impl Verb {
 
 /// One request to a resource.
 pub(crate) struct Call<'a> {
+    pub(crate) user: &'a User,
     pub(crate) served: &'a Arc<Served>,
     pub(crate) verb: Verb,
     /// Empty: cluster-scoped, or all namespaces.

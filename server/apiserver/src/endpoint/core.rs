@@ -10,6 +10,7 @@ use fieldmanager_value::Value;
 use super::cursors::Cursors;
 use super::inert::Inert;
 use super::siblings::Siblings;
+use crate::access::{Access, AccessOptions};
 use crate::documents::Documents;
 use crate::limits::Limits;
 use crate::log::{ExportHistory, History, Recorded, Recorder};
@@ -23,6 +24,7 @@ pub(crate) struct Core {
     pub(crate) store: SharedStore,
     registry: RwLock<Arc<Registry>>,
     pub(crate) source: Arc<dyn Source>,
+    pub(crate) access: Access,
     /// `None`: there is neither a log nor a history.
     pub(crate) log: Option<Arc<Recorder>>,
     /// `None`: the page offers no files of histories.
@@ -70,6 +72,7 @@ impl Core {
         source: Arc<dyn Source>,
         resources: Resources,
         limits: &Limits,
+        access: AccessOptions,
     ) -> Self {
         // A store that other servers write to has what it reads from them.
         let history = History::new(limits.revisions_size, limits.revisions, !store.is_shared());
@@ -84,6 +87,7 @@ impl Core {
             export: None,
             registry: RwLock::new(resources.registry),
             source,
+            access: Access::new(access),
             documents: Mutex::new(resources.documents),
             definitions: tokio::sync::Mutex::default(),
             ending: Mutex::default(),

@@ -13,6 +13,7 @@ use super::delete::DeleteOptions;
 use super::failure::{Unwritten, until_written};
 use super::read::internal;
 use super::{Answer, Call, Core, Failure, Verb};
+use crate::access::admin;
 use crate::object::{is_terminating, map, text, with, with_field};
 use crate::query::Query;
 use crate::registry::Served;
@@ -147,7 +148,9 @@ impl Core {
         }
 
         let body = changed.to_json();
+        let user = admin();
         let call = Call {
+            user: &user,
             served,
             verb: Verb::Update,
             namespace,

@@ -1,5 +1,6 @@
 //! Requests as a program sees them: a verb, a resource, options and a body; no HTTP.
 
+mod access;
 mod actions;
 mod answer;
 mod binding;

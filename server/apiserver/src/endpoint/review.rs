@@ -1,70 +1,52 @@
 //! Requests that ask a question: reviews of access and of tokens. Their objects are not stored.
 
+use fieldmanager_access::{Attributes, Target, User};
 use fieldmanager_builtin::Review;
 use fieldmanager_managedfields::Status;
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
-use fieldmanager_value::{List, Value};
+use fieldmanager_value::Value;
 
 use super::read::internal;
 use super::{Answer, Call, Core, Failure};
-use crate::object::{map, metadata, text, with, with_field};
-
-fn all() -> Value {
-    list([Value::from("*")])
-}
-
-fn list<const N: usize>(items: [Value; N]) -> Value {
-    Value::List(List::from_iter(items))
-}
+use crate::access::user_info;
+use crate::object::{map, metadata, text, with};
 
 impl Core {
-    /// `POST` of a review. Everybody with a token may do everything, so the answer does not depend on what is asked.
-    pub(super) fn review(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+    /// `POST` of a review.
+    pub(super) async fn review(&self, call: &Call<'_>) -> Result<Answer, Failure> {
         let handlers = call.served.handlers().map_err(internal)?;
         let outcome = self.question(call, handlers)?;
         let object = &outcome.object;
-        let user = map([
-            ("username", "admin".into()),
-            ("uid", "admin".into()),
-            (
-                "groups",
-                list(["system:masters", "system:authenticated"].map(Value::from)),
-            ),
-        ]);
 
         let review = call.served.description().and_then(|kind| kind.review);
         let object = match review {
             // These answers have nothing of the question.
             Some(Review::Rules) => {
-                if text(object, &["spec", "namespace"]).is_empty() {
+                let namespace = text(object, &["spec", "namespace"]);
+                if namespace.is_empty() {
                     return Err(Failure::bad_request("no namespace on request"));
                 }
-                let rules = |name| list([map([("verbs", all()), (name, all())])]);
-                let resources = map([("verbs", all()), ("apiGroups", all()), ("resources", all())]);
-                let status = map([
-                    ("resourceRules", list([resources])),
-                    ("nonResourceRules", rules("nonResourceURLs")),
-                    ("incomplete", false.into()),
-                ]);
+                let status = self.rules(call.user, namespace).await?;
                 let object = with(object, "metadata", map([]));
                 with(&with(&object, "spec", map([])), "status", status)
             }
             Some(Review::User) => {
                 let created = self.source.now().to_string().into();
                 let object = with(object, "metadata", map([("creationTimestamp", created)]));
-                with(&object, "status", map([("userInfo", user)]))
+                let status = map([("userInfo", user_info(call.user))]);
+                with(&object, "status", status)
             }
             Some(Review::Token) => {
-                if text(object, &["spec", "token"]).is_empty() {
+                let token = text(object, &["spec", "token"]);
+                if token.is_empty() {
                     let message = "token is required for TokenReview in authentication";
                     return Err(Failure::bad_request(message));
                 }
-                let object = with_field(object, "status", "authenticated", true.into());
-                with_field(&object, "status", "user", user)
+                with(object, "status", self.token_status(token))
             }
             Some(Review::Access) | None => {
                 check_access(call, object)?;
-                with(object, "status", map([("allowed", true.into())]))
+                with(object, "status", self.access_status(call, object).await?)
             }
         };
 
@@ -72,6 +54,75 @@ impl Core {
             warnings: outcome.warnings,
             ..Answer::object(201, object)
         })
+    }
+
+    /// The status of a review of a token: whose it is.
+    fn token_status(&self, token: &str) -> Value {
+        match self.access.user_of(token) {
+            Some(user) => map([("authenticated", true.into()), ("user", user_info(&user))]),
+            None => map([("user", map([])), ("error", "invalid bearer token".into())]),
+        }
+    }
+
+    /// The status of a review of access: what the authorizer says of the attributes.
+    async fn access_status(&self, call: &Call<'_>, review: &Value) -> Result<Value, Failure> {
+        let given = asked_user(review);
+        let user = match &*call.served.facts.kind {
+            "SelfSubjectAccessReview" => call.user,
+            _ => &given,
+        };
+        let of_resource = |name: &str| text(review, &["spec", "resourceAttributes", name]);
+        let of_path = |name: &str| text(review, &["spec", "nonResourceAttributes", name]);
+        let is_of_path = review
+            .get("spec")
+            .and_then(|spec| spec.get("nonResourceAttributes"))
+            .is_some_and(|path| !path.is_null());
+
+        let (verb, target) = if is_of_path {
+            (of_path("verb"), Target::Path(of_path("path")))
+        } else {
+            let target = Target::Resource {
+                group: of_resource("group"),
+                version: of_resource("version"),
+                resource: of_resource("resource"),
+                subresource: of_resource("subresource"),
+                namespace: of_resource("namespace"),
+                name: of_resource("name"),
+            };
+            (of_resource("verb"), target)
+        };
+        let decision = self.decide(&Attributes { user, verb, target }).await?;
+
+        let texts = [
+            ("reason", decision.reason),
+            ("evaluationError", decision.error),
+        ];
+        let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
+        let texts = texts.map(|(name, text)| (name, Value::from(text)));
+        let allowed = ("allowed", decision.allowed.into());
+        Ok(map([allowed].into_iter().chain(texts)))
+    }
+}
+
+/// The user that a review asks about.
+fn asked_user(review: &Value) -> User {
+    let spec = |name: &str| review.get("spec").and_then(|spec| spec.get(name));
+    let texts = |value: Option<&Value>| {
+        let items = value.and_then(Value::as_list).into_iter().flatten();
+        let texts = items.filter_map(Value::as_str).map(str::to_owned);
+        texts.collect::<Vec<_>>()
+    };
+    let extra = spec("extra")
+        .and_then(Value::as_map)
+        .into_iter()
+        .flatten()
+        .map(|(key, values)| (key.to_string(), texts(Some(values))));
+
+    User {
+        name: text(review, &["spec", "user"]).to_owned(),
+        uid: text(review, &["spec", "uid"]).to_owned(),
+        groups: texts(spec("groups")),
+        extra: extra.collect(),
     }
 }
 

@@ -23,7 +23,7 @@ impl Core {
         if !call.served.is_stored() {
             return match &*call.served.facts.plural {
                 "bindings" => self.bind(call).await,
-                _ => self.review(call),
+                _ => self.review(call).await,
             };
         }
         let handlers = call.served.handlers().map_err(internal)?;
@@ -39,6 +39,7 @@ impl Core {
             let made = handlers.create(&request, None, call.body);
             check_deadline()?;
             let outcome = self.admitted(call, made).await?;
+            self.check_grant(call, &outcome.object, None).await?;
             // The handlers may generate the name, so the key is known only now.
             let key = call
                 .served
@@ -128,9 +129,14 @@ impl Core {
             check_deadline()?;
             // An apply or an update of an absent object creates it, and needs a namespace for that.
             let outcome = match live {
-                None => self.admitted(call, made).await?,
+                None => {
+                    self.check_creation(call).await?;
+                    self.admitted(call, made).await?
+                }
                 Some(_) => made?,
             };
+            self.check_grant(call, &outcome.object, live.as_ref())
+                .await?;
             let (outcome, allocations) = self
                 .allocated(call, outcome, live.as_ref(), dry_run)
                 .await?;

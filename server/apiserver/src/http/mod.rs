@@ -1,5 +1,6 @@
 //! HTTP: from a request to an answer in bytes.
 
+mod access;
 mod measure;
 mod message;
 mod negotiate;
@@ -14,6 +15,7 @@ mod watch;
 
 use std::sync::Arc;
 
+use fieldmanager_access::User;
 use fieldmanager_handlers::internal::{Media, unsupported_media_type};
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -21,6 +23,7 @@ use http::{HeaderName, HeaderValue, Method, Request, Response, Uri, header};
 use http_body::Body as _;
 use http_body_util::{BodyExt, BodyStream, StreamBody};
 
+use crate::access::admin;
 use crate::budget::{FREE, Reservation};
 use crate::endpoint::{Answer, Call, Content, Core, Failure, Verb, logged};
 use crate::facts;
@@ -52,6 +55,8 @@ pub(crate) struct Context<'a> {
     pub(crate) faults: &'a Faults,
     /// `None`: paths below `/test` are unknown.
     pub(crate) test: Option<&'a dyn TestRequests>,
+    /// The user of all requests, whatever credentials they have.
+    pub(crate) user: Option<&'a Arc<User>>,
 }
 
 /// What answers requests below `/test`.
@@ -188,16 +193,16 @@ where
     let (core, gate) = (server.core, server.gate);
     checked?;
     // Probes of health come without a token, and a browser may have a cookie instead.
+    let mut user = admin();
     match route {
         Route::Health { .. } => {}
         Route::Page(_) if gate.page => {
-            if let Some(response) = page::admit(gate, head)? {
+            if let Some(response) = page::admit(gate, &core.access, head)? {
                 return Ok(response);
             }
         }
         _ => {
-            let user = gate.authenticate(head.header(header::AUTHORIZATION))?;
-            log::note(|entry| entry.user = user.to_owned());
+            user = access::user(server, head, route).await?;
         }
     }
 
@@ -224,7 +229,7 @@ where
                 check_is_json(head, &body)?;
                 test.answer(&head.method, path, &head.query, &body).await?
             }
-            _ => answer(server, head, route, &body).await?,
+            _ => answer(server, &user, head, route, &body).await?,
         },
     };
 
@@ -335,12 +340,13 @@ fn with(response: Response<Body>, owned: impl Send + 'static) -> Response<Body> 
 
 async fn answer(
     server: &Context<'_>,
+    user: &User,
     head: &Head,
     route: &Route,
     body: &[u8],
 ) -> Result<Response<Body>, Failure> {
     if let Route::Resource(path) = route {
-        return resource(server, head, path, body).await;
+        return resource(server, user, head, path, body).await;
     }
     let core = server.core;
     if let (Route::Page(path), true) = (route, server.gate.page) {
@@ -416,6 +422,7 @@ fn path_not_found(registry: &Registry, path: &str) -> Failure {
 
 async fn resource(
     server: &Context<'_>,
+    user: &User,
     head: &Head,
     path: &ResourcePath,
     body: &[u8],
@@ -475,6 +482,7 @@ async fn resource(
         log::note(|entry| entry.fault = Some(name.to_owned()));
     }
     let call = Call {
+        user,
         served,
         verb,
         namespace: &path.namespace,

@@ -6,6 +6,7 @@ use http::header::{self, HeaderName, HeaderValue};
 use http::{Method, Response};
 
 use super::message::{Body, Head, full, response};
+use crate::access::Access;
 use crate::endpoint::{Core, Failure};
 use crate::gate::Gate;
 use crate::ui;
@@ -16,11 +17,13 @@ const UNKNOWN_BROWSER: &str = "This page opens with the link that the server pri
 
 /// Lets a request below `/ui` pass if it has a token, or the cookie of a browser that opened a link. The answer to a link
 /// is the cookie.
-pub(super) fn admit(gate: &Gate, head: &Head) -> Result<Option<Response<Body>>, Failure> {
-    if gate
-        .authenticate(head.header(header::AUTHORIZATION))
-        .is_ok()
-    {
+pub(super) fn admit(
+    gate: &Gate,
+    access: &Access,
+    head: &Head,
+) -> Result<Option<Response<Body>>, Failure> {
+    let user = access.authenticate(head.header(header::AUTHORIZATION));
+    if user.is_ok_and(|user| access.may_see_page(&user)) {
         return Ok(None);
     }
 
@@ -73,7 +76,8 @@ pub(super) async fn respond(
     // A cookie admits reads alone, so a client that posts has a token, if the server asks for one.
     if head.method == Method::POST && path == ["link"] {
         let failed = |error: std::io::Error| Failure::new(500, "InternalError", error.to_string());
-        let link = format!("{}{}", head.url(), gate.page_path().map_err(failed)?);
+        let path = gate.page_path(core.access.is_open()).map_err(failed)?;
+        let link = format!("{}{}", head.url(), path);
         let body = format!("{}\n", serde_json::json!({ "link": link }));
         return Ok(response(201, "application/json", full(body)));
     }

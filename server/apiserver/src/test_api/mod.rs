@@ -16,6 +16,7 @@
 //! | `PUT /test/clock` | `{"time": "2026-01-31T12:00:00Z"}` | the same; the clock stops there |
 //! | `POST /test/clock/advance` | `{"seconds": 10}` | `{"time": ...}`; the clock stops there |
 //! | `POST /test/seed` | `{"seed": 7}` | `{"seed": 7}`; uids, generated names and probabilities follow from it |
+//! | `POST /test/users` | `{"name": "alice", "groups": ["dev"]}`, also `uid` and `extra` | 201, `{"token": "..."}`, a bearer token of the user |
 //! | `POST /test/collect` | | `{"steps": [...]}`, all changes that the collector makes |
 //! | `POST /test/collect/step` | | `{"step": {...}}`, one change, or `{"step": null}` |
 //!

@@ -1,7 +1,9 @@
 //! The requests below `/test`.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use fieldmanager_access::User;
 use fieldmanager_managedfields::Time;
 use http::{Method, Response};
 use serde::Deserialize;
@@ -35,6 +37,19 @@ struct Advance {
 #[serde(deny_unknown_fields)]
 struct Seed {
     seed: u64,
+}
+
+/// A user to whom a token is given.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewUser {
+    name: String,
+    #[serde(default)]
+    uid: String,
+    #[serde(default)]
+    groups: Vec<String>,
+    #[serde(default)]
+    extra: BTreeMap<String, Vec<String>>,
 }
 
 /// Answers a request to a path below `/test`.
@@ -162,6 +177,20 @@ pub(super) async fn answer(
             server.faults().set_seed(seed);
             ok(json!({ "seed": seed }))
         }
+        ("POST", ["users"]) => {
+            let asked: NewUser = read(body)?;
+            let groups: Vec<&str> = asked.groups.iter().map(String::as_str).collect();
+            let user = User {
+                uid: asked.uid,
+                extra: asked.extra,
+                ..User::new(&asked.name, &groups)
+            };
+            let failed =
+                |error: std::io::Error| Failure::new(500, "InternalError", error.to_string());
+            let token = crate::browser::secret().map_err(failed)?;
+            server.core.access.add(token.clone(), user);
+            Ok(reply(201, &json!({ "token": token })))
+        }
         ("POST", ["collect"]) => {
             let steps: Vec<Json> = server.collect().await?.iter().map(step).collect();
             ok(json!({ "steps": steps }))
@@ -176,7 +205,7 @@ pub(super) async fn answer(
         )
         | (
             _,
-            ["reset" | "log" | "clock" | "seed" | "collect"]
+            ["reset" | "log" | "clock" | "seed" | "collect" | "users"]
             | ["clock", "advance"]
             | ["collect", "step"],
         ) => Err(Failure::method_not_allowed()),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use fieldmanager_managedfields::Time;
 use fieldmanager_value::Value;
 
+use crate::access::Authorization;
 use crate::object::text;
 use crate::server::{ApiServer, Builder, Collection};
 use crate::source::Random;
@@ -170,6 +171,14 @@ impl TestBuilder {
         self
     }
 
+    /// What decides whether a user may do what a request asks for: with [`Authorization::Rbac`] roles and bindings, as
+    /// for [users](ApiServer::client_as) of a test.
+    #[must_use]
+    pub fn authorization(mut self, authorization: Authorization) -> Self {
+        self.builder = self.builder.authorization(authorization);
+        self
+    }
+
     /// Changes other options of the server. Its source is that of the test.
     #[must_use]
     pub fn options(mut self, change: impl FnOnce(Builder) -> Builder) -> Self {
@@ -224,6 +233,40 @@ impl TestServer {
     /// The server, for a client library.
     pub fn service(&self) -> ApiServer {
         self.0.clone()
+    }
+
+    /// The same server for a user in groups, see [`ApiServer::client_as`].
+    ///
+    /// ```
+    /// # tokio_test::block_on(async {
+    /// use fieldmanager_apiserver::{ApiServer, Authorization};
+    /// use serde_json::json;
+    /// let server = ApiServer::for_test().authorization(Authorization::Rbac).build().await?;
+    /// let alice = server.client_as("alice", &["dev"]);
+    /// assert_eq!(alice.get("v1", "Secret", "keys").await.unwrap_err().code, 403);
+    ///
+    /// let rbac = "rbac.authorization.k8s.io";
+    /// server.create(json!({
+    ///     "apiVersion": "rbac.authorization.k8s.io/v1",
+    ///     "kind": "Role",
+    ///     "metadata": {"name": "reader"},
+    ///     "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}],
+    /// })).await?;
+    /// server.create(json!({
+    ///     "apiVersion": "rbac.authorization.k8s.io/v1",
+    ///     "kind": "RoleBinding",
+    ///     "metadata": {"name": "dev"},
+    ///     "roleRef": {"apiGroup": rbac, "kind": "Role", "name": "reader"},
+    ///     "subjects": [{"apiGroup": rbac, "kind": "Group", "name": "dev"}],
+    /// })).await?;
+    /// // The role allows it, and there is no such Secret.
+    /// assert_eq!(alice.get("v1", "Secret", "keys").await.unwrap_err().code, 404);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn client_as(&self, name: &str, groups: &[&str]) -> TestServer {
+        TestServer(self.0.client_as(name, groups))
     }
 
     /// A second, independent server in the same state, see [`ApiServer::fork`].

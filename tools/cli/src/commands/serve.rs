@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytesize::ByteSize;
 use fieldmanager_apiserver::net::{Listening, Tls, random_token};
 use fieldmanager_apiserver::store::{File, HistoryLimits, Memory, SharedStore, StoreError};
-use fieldmanager_apiserver::{ApiServer, Collection, Limits, LoadError, Random};
+use fieldmanager_apiserver::{ApiServer, Collection, Limits, LoadError, Random, User};
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::escape_untrusted;
 use tokio::signal::unix::{SignalKind, signal};
@@ -24,6 +24,9 @@ use crate::error::Failure;
 use crate::files::{self, Files};
 use crate::output;
 use crate::run_folder::RunFolder;
+
+/// The groups of users who may do everything.
+const MASTERS: &[&str] = &["system:masters"];
 
 /// Runs the server until it gets SIGTERM or SIGINT, or, if it was asked to, until standard input ends.
 pub(crate) fn run(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
@@ -42,7 +45,7 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     let tokens = match &args.token_file {
         Some(path) => tokens(&files.text(path)?, path)?,
         None if args.no_token => BTreeMap::new(),
-        None => BTreeMap::from([(random_token()?, "admin".to_owned())]),
+        None => BTreeMap::from([(random_token()?, User::new("admin", MASTERS))]),
     };
     let tls = tls(args, !tokens.is_empty())?;
 
@@ -306,7 +309,7 @@ fn tls(args: &ServeArgs, has_tokens: bool) -> Result<Option<Tls>, Failure> {
 }
 
 /// The tokens of a file and the users that they name.
-fn tokens(text: &str, path: &Path) -> Result<BTreeMap<String, String>, Failure> {
+fn tokens(text: &str, path: &Path) -> Result<BTreeMap<String, User>, Failure> {
     let mut tokens = BTreeMap::new();
     let lines = text
         .lines()
@@ -327,7 +330,7 @@ fn tokens(text: &str, path: &Path) -> Result<BTreeMap<String, String>, Failure> 
                 "expected a line `TOKEN` or `TOKEN,USER`, where TOKEN has printable characters";
             return Err(Failure::input(files::name(path), message));
         }
-        tokens.insert(token.to_owned(), user.to_owned());
+        tokens.insert(token.to_owned(), User::new(user, MASTERS));
     }
 
     if tokens.is_empty() {

@@ -210,7 +210,12 @@ pub(super) fn take_columns(resources: &mut Json) -> Json {
         let Some(own) = resource.remove("columns") else {
             continue;
         };
-        let part = |name: &str| resource.get(name).and_then(Json::as_str).unwrap_or_default();
+        let part = |name: &str| {
+            resource
+                .get(name)
+                .and_then(Json::as_str)
+                .unwrap_or_default()
+        };
         let kind = ["group", "version", "kind"].map(part).join("/");
         columns.insert(kind, own);
     }

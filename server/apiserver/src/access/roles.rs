@@ -1,0 +1,79 @@
+//! The roles and bindings that a store has.
+
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
+use fieldmanager_access::RbacPolicy;
+use futures::{FutureExt, StreamExt};
+
+use crate::store::{BoxWatch, List, Prefix, SharedStore, StoreError};
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// The resources of the group, and the kinds of their objects.
+const RESOURCES: [(&str, &str); 4] = [
+    ("clusterroles", "ClusterRole"),
+    ("clusterrolebindings", "ClusterRoleBinding"),
+    ("roles", "Role"),
+    ("rolebindings", "RoleBinding"),
+];
+
+/// The roles and bindings of a store, as they are since its last write.
+#[derive(Default)]
+pub(super) struct Roles {
+    policy: RwLock<RbacPolicy>,
+    /// The changes of each of the resources; none before the objects were read.
+    changes: tokio::sync::Mutex<Vec<BoxWatch>>,
+}
+
+impl Roles {
+    /// Takes over what was written since the last call. A store that other servers write to may tell of their writes
+    /// later.
+    pub(super) async fn follow(&self, store: &SharedStore) -> Result<(), StoreError> {
+        let mut changes = self.changes.lock().await;
+        if !self.take_over(&mut changes) {
+            // The objects are read anew if changes were lost, as after a snapshot was restored.
+            let mut policy = RbacPolicy::default();
+            changes.clear();
+            let mut followed = Vec::new();
+            for (resource, _) in RESOURCES {
+                let prefix = Prefix::builtin(GROUP, resource);
+                let page = store.list(List::new(prefix.clone()).uncounted()).await?;
+                for entry in &page.entries {
+                    policy.set(&entry.object);
+                }
+                followed.push(store.watch(prefix, page.revision).await?);
+            }
+            *changes = followed;
+            *self.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
+        }
+        Ok(())
+    }
+
+    /// The roles and bindings that were taken over.
+    pub(super) fn policy(&self) -> RwLockReadGuard<'_, RbacPolicy> {
+        self.policy.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes over the changes that are known. Returns false if some were lost.
+    fn take_over(&self, changes: &mut [BoxWatch]) -> bool {
+        for (watch, (_, kind)) in changes.iter_mut().zip(RESOURCES) {
+            while let Some(change) = watch.next().now_or_never() {
+                let Some(Ok(change)) = change else {
+                    return false;
+                };
+                let mut policy = self.policy.write().unwrap_or_else(PoisonError::into_inner);
+                match &change.object {
+                    Some(object) => {
+                        policy.set(object);
+                    }
+                    None => {
+                        let parts = change.key.parts();
+                        policy.remove(kind, parts.namespace.unwrap_or_default(), parts.name);
+                    }
+                }
+            }
+        }
+
+        !changes.is_empty()
+    }
+}

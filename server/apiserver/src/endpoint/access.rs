@@ -1,0 +1,130 @@
+//! Whether a user may do what a request asks for.
+
+use fieldmanager_access::{Attributes, Decision, GrantError, GrantRequest, Target, User};
+use fieldmanager_managedfields::{Details, Status};
+use fieldmanager_value::Value;
+
+use super::{Call, Core, Failure};
+
+impl Core {
+    /// What the authorizer says about a request.
+    pub(crate) async fn decide(&self, attributes: &Attributes<'_>) -> Result<Decision, Failure> {
+        if !self.access.has_rules() {
+            return Ok(Decision {
+                allowed: true,
+                reason: "everything is allowed: the server has no authorization".to_owned(),
+                ..Decision::default()
+            });
+        }
+        self.access.follow(&self.store).await?;
+        Ok(self.access.policy().authorize(attributes))
+    }
+
+    /// Refuses a request that its user may not send with 403.
+    pub(crate) async fn check(&self, attributes: &Attributes<'_>) -> Result<(), Failure> {
+        let decision = self.decide(attributes).await?;
+        if decision.allowed {
+            return Ok(());
+        }
+        let mut details = Details::default();
+        if let Target::Resource {
+            group,
+            resource,
+            name,
+            ..
+        } = attributes.target
+        {
+            (details.group, details.kind, details.name) =
+                (group.to_owned(), resource.to_owned(), name.to_owned());
+        }
+        let message = attributes.forbidden_message(&decision.reason);
+        Err(Status::failure(403, "Forbidden", message, Some(details)).into())
+    }
+
+    /// The status of a review of rules: what a user may do in a namespace.
+    pub(super) async fn rules(&self, user: &User, namespace: &str) -> Result<Value, Failure> {
+        if !self.access.has_rules() {
+            return Ok(everything());
+        }
+        self.access.follow(&self.store).await?;
+        Ok(self.access.policy().rules_review(user, namespace))
+    }
+
+    /// Refuses an update or an apply that creates its object, unless its user may create it.
+    pub(super) async fn check_creation(&self, call: &Call<'_>) -> Result<(), Failure> {
+        if !self.access.has_rules() {
+            return Ok(());
+        }
+        let facts = &call.served.facts;
+        let target = Target::Resource {
+            group: &facts.group,
+            version: &facts.version,
+            resource: &facts.plural,
+            subresource: call.subresource,
+            namespace: call.namespace,
+            name: call.name,
+        };
+        self.check(&Attributes {
+            user: call.user,
+            verb: "create",
+            target,
+        })
+        .await
+    }
+
+    /// Refuses a role, or a binding of one, that gives permissions which the user of the request does not have.
+    pub(super) async fn check_grant(
+        &self,
+        call: &Call<'_>,
+        object: &Value,
+        live: Option<&Value>,
+    ) -> Result<(), Failure> {
+        let facts = &call.served.facts;
+        if !self.access.has_rules() || facts.group != "rbac.authorization.k8s.io" {
+            return Ok(());
+        }
+        self.access.follow(&self.store).await?;
+        let request = GrantRequest {
+            user: call.user,
+            namespace: call.namespace,
+            name: call.name,
+        };
+        let checked = self.access.policy().check_grant(&request, object, live);
+
+        checked.map_err(|error| match error {
+            GrantError::Forbidden(text) => {
+                let named = Call {
+                    name: crate::object::text(object, &["metadata", "name"]),
+                    ..*call
+                };
+                Failure::of_object(403, "Forbidden", &named, |resource, name| {
+                    format!("{resource} {name} is forbidden: {text}")
+                })
+            }
+            GrantError::NotFound { resource, name } => {
+                let group = &*facts.group;
+                let message = format!("{resource}.{group} {name:?} not found");
+                Failure::about(404, "NotFound", (group, &resource, &name), message)
+            }
+            GrantError::BadRequest(message) => Failure::bad_request(message),
+            GrantError::Internal(text) => {
+                let message = format!("Internal error occurred: {text}");
+                Failure::new(500, "InternalError", message).cause("", &text, "")
+            }
+        })
+    }
+}
+
+/// The rules of a user who may do everything.
+fn everything() -> Value {
+    use crate::object::map;
+    let list = |item: Value| Value::List([item].into_iter().collect());
+    let all = || list("*".into());
+    let paths = map([("verbs", all()), ("nonResourceURLs", all())]);
+    let resources = map([("verbs", all()), ("apiGroups", all()), ("resources", all())]);
+    map([
+        ("resourceRules", list(resources)),
+        ("nonResourceRules", list(paths)),
+        ("incomplete", false.into()),
+    ])
+}

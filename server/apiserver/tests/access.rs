@@ -1,0 +1,247 @@
+//! Who sends a request, and whether they may.
+
+use fieldmanager_apiserver::{ApiServer, Authorization, Collection};
+use serde_json::{Value as Json, json};
+
+use crate::common::{CRDS, Client, SHOPS, shop, shops};
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+/// The administrator of a server whose roles decide.
+async fn admin() -> Client {
+    let builder = ApiServer::builder()
+        .authorization(Authorization::Rbac)
+        .collection(Collection::Stepped)
+        .page(false);
+    Client {
+        server: builder
+            .build()
+            .await
+            .unwrap()
+            .client_as("root", &["system:masters"]),
+    }
+}
+
+impl Client {
+    fn as_user(&self, name: &str, groups: &[&str]) -> Client {
+        Client {
+            server: self.server.client_as(name, groups),
+        }
+    }
+
+    /// Gives rules to a user, in a namespace or, if that is empty, everywhere.
+    async fn allow(&self, user: &str, namespace: &str, rules: Json) {
+        let (role, path) = match namespace {
+            "" => ("ClusterRole", format!("/apis/{RBAC}/v1")),
+            namespace => ("Role", format!("/apis/{RBAC}/v1/namespaces/{namespace}")),
+        };
+        let plural = role.to_lowercase();
+        let object = |kind: &str| json!({"apiVersion": format!("{RBAC}/v1"), "kind": kind, "metadata": {"name": user}});
+        let mut new = object(role);
+        new["rules"] = rules;
+        self.post(&format!("{path}/{plural}s"), &new)
+            .await
+            .expect(201);
+
+        let mut binding = object(&format!("{role}Binding"));
+        binding["roleRef"] = json!({"apiGroup": RBAC, "kind": role, "name": user});
+        binding["subjects"] = json!([{"apiGroup": RBAC, "kind": "User", "name": user}]);
+        self.post(&format!("{path}/{plural}bindings"), &binding)
+            .await
+            .expect(201);
+    }
+}
+
+fn refusal(status: &Json) -> &str {
+    status["message"].as_str().unwrap()
+}
+
+#[tokio::test]
+async fn roles_decide_at_once() {
+    let admin = admin().await;
+    admin.post(CRDS, &shops()).await.expect(201);
+    let alice = admin.as_user("alice", &["dev"]);
+    let refused = alice.post(SHOPS, &shop("a")).await.expect(403);
+    assert_eq!(
+        refusal(&refused),
+        "shops.example.com is forbidden: User \"alice\" cannot create resource \"shops\" in API group \"example.com\" in the \
+         namespace \"default\""
+    );
+    assert_eq!(
+        refused["details"],
+        json!({"group": "example.com", "kind": "shops"})
+    );
+
+    let rule = json!([{"apiGroups": ["example.com"], "resources": ["shops"], "verbs": ["create", "list"]}]);
+    admin.allow("alice", "default", rule).await;
+    alice.post(SHOPS, &shop("a")).await.expect(201);
+    alice.get(SHOPS).await.expect(200);
+    alice.get("/apis/example.com/v1/shops").await.expect(403);
+    alice.get(&format!("{SHOPS}/a/status")).await.expect(403);
+    let selected = format!("{SHOPS}?fieldSelector=metadata.name%3Da&watch=1");
+    let refused = alice.get(&selected).await.expect(403);
+    assert_eq!(
+        refusal(&refused),
+        "shops.example.com \"a\" is forbidden: User \"alice\" cannot watch resource \"shops\" in API group \"example.com\" in \
+         the namespace \"default\""
+    );
+
+    // Paths of discovery are for everybody who is authenticated, and others are not.
+    alice.get("/apis").await.expect(200);
+    let refused = alice.get("/metrics").await.expect(403);
+    assert_eq!(
+        refusal(&refused),
+        "forbidden: User \"alice\" cannot get path \"/metrics\""
+    );
+
+    let binding = format!("/apis/{RBAC}/v1/namespaces/default/rolebindings/alice");
+    admin.send("DELETE", &binding, &[], "").await.expect(200);
+    alice.get(SHOPS).await.expect(403);
+}
+
+#[tokio::test]
+async fn an_apply_that_creates_needs_the_verb_create() {
+    let admin = admin().await;
+    admin.post(CRDS, &shops()).await.expect(201);
+    let rule = json!([{"apiGroups": ["example.com"], "resources": ["shops"], "verbs": ["patch"]}]);
+    admin.allow("alice", "default", rule).await;
+    let alice = admin.as_user("alice", &[]);
+    let path = format!("{SHOPS}/a?fieldManager=alice");
+    let media = [("content-type", "application/apply-patch+yaml")];
+    let refused = alice
+        .send("PATCH", &path, &media, shop("a").to_string())
+        .await;
+    assert_eq!(
+        refusal(&refused.expect(403)),
+        "shops.example.com \"a\" is forbidden: User \"alice\" cannot create resource \"shops\" in API group \"example.com\" in \
+         the namespace \"default\""
+    );
+
+    admin.post(SHOPS, &shop("a")).await.expect(201);
+    alice
+        .send("PATCH", &path, &media, shop("a").to_string())
+        .await
+        .expect(200);
+}
+
+#[tokio::test]
+async fn nobody_grants_what_they_do_not_have() {
+    let admin = admin().await;
+    let every = json!([
+        {"apiGroups": [RBAC], "resources": ["*"], "verbs": ["*"]},
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]},
+    ]);
+    // The verb `*` has `escalate` and `bind`, so this user has them one by one.
+    let mut without = every.clone();
+    without[0]["verbs"] = json!(["create", "get", "update"]);
+    admin.allow("alice", "", without).await;
+    let alice = admin.as_user("alice", &[]);
+    let role = |verb: &str| {
+        json!({
+            "apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRole", "metadata": {"name": "pods"},
+            "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": [verb]}],
+        })
+    };
+    let path = format!("/apis/{RBAC}/v1/clusterroles");
+    let refused = alice.post(&path, &role("list")).await.expect(403);
+    assert_eq!(
+        refusal(&refused),
+        "clusterroles.rbac.authorization.k8s.io \"pods\" is forbidden: user \"alice\" (groups=[\"system:authenticated\"]) is \
+         attempting to grant RBAC permissions not currently held:\n{APIGroups:[\"\"], Resources:[\"pods\"], \
+         Verbs:[\"list\"]}"
+    );
+    alice.post(&path, &role("get")).await.expect(201);
+    admin.allow("bob", "", every).await;
+    let bob = admin.as_user("bob", &[]);
+    bob.put(&format!("{path}/pods"), &role("list"))
+        .await
+        .expect(200);
+}
+
+#[tokio::test]
+async fn reviews_say_what_requests_may_do() {
+    let admin = admin().await;
+    let rule = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]);
+    admin.allow("alice", "default", rule.clone()).await;
+    let alice = admin.as_user("alice", &["dev"]);
+    let review = |group: &str, kind: &str, spec: Json| json!({"apiVersion": format!("{group}/v1"), "kind": kind, "spec": spec});
+    let path = |group: &str, plural: &str| format!("/apis/{group}/v1/{plural}");
+    let (authentication, authorization) = ("authentication.k8s.io", "authorization.k8s.io");
+
+    let who = alice
+        .post(
+            &path(authentication, "selfsubjectreviews"),
+            &review(authentication, "SelfSubjectReview", json!({})),
+        )
+        .await
+        .expect(201);
+    let user = json!({"username": "alice", "groups": ["dev", "system:authenticated"]});
+    assert_eq!(who["status"]["userInfo"], user);
+
+    let asked = |verb: &str| json!({"resourceAttributes": {"namespace": "default", "resource": "pods", "verb": verb}});
+    let own = path(authorization, "selfsubjectaccessreviews");
+    let answer = alice
+        .post(
+            &own,
+            &review(authorization, "SelfSubjectAccessReview", asked("get")),
+        )
+        .await
+        .expect(201);
+    let reason =
+        "RBAC: allowed by RoleBinding \"alice/default\" of Role \"alice\" to User \"alice\"";
+    assert_eq!(answer["status"], json!({"allowed": true, "reason": reason}));
+    let answer = alice
+        .post(
+            &own,
+            &review(authorization, "SelfSubjectAccessReview", asked("list")),
+        )
+        .await
+        .expect(201);
+    assert_eq!(answer["status"], json!({"allowed": false}));
+
+    // Another user is asked about by those who may ask.
+    let mut other = asked("get");
+    other["user"] = "alice".into();
+    let others = path(authorization, "subjectaccessreviews");
+    let question = review(authorization, "SubjectAccessReview", other);
+    alice.post(&others, &question).await.expect(403);
+    let answer = admin.post(&others, &question).await.expect(201);
+    assert_eq!(answer["status"]["allowed"], true);
+
+    let rules = alice
+        .post(
+            &path(authorization, "selfsubjectrulesreviews"),
+            &review(
+                authorization,
+                "SelfSubjectRulesReview",
+                json!({"namespace": "default"}),
+            ),
+        )
+        .await
+        .expect(201);
+    let resources = rules["status"]["resourceRules"].as_array().unwrap();
+    assert!(resources.contains(&rule[0]), "{rules}");
+
+    // An unknown token is never authenticated.
+    let answer = admin
+        .post(
+            &path(authentication, "tokenreviews"),
+            &review(authentication, "TokenReview", json!({"token": "unknown"})),
+        )
+        .await
+        .expect(201);
+    assert_eq!(answer["status"].get("authenticated"), None);
+}
+
+#[tokio::test]
+async fn roles_are_those_of_a_restored_state() {
+    let admin = admin().await;
+    let alice = admin.as_user("alice", &[]);
+    let pods = "/api/v1/namespaces/default/pods";
+    let before = admin.server.snapshot().await.unwrap();
+    let rule = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]);
+    admin.allow("alice", "default", rule).await;
+    alice.get(pods).await.expect(200);
+    admin.server.restore(&before).await.unwrap();
+    alice.get(pods).await.expect(403);
+}
