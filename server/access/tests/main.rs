@@ -1,4 +1,17 @@
 //! The integration tests of this crate. They are one program, because every program links the crate again.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a failed test panics"
+)]
+
+#[cfg(feature = "tls")]
+mod certificates;
 mod forbidden;
+mod impersonation;
 mod rbac;
+mod token_file;
+mod token_requests;
+mod tokens;

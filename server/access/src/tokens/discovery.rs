@@ -1,0 +1,128 @@
+//! The documents by which others verify tokens.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Serialize;
+use x509_cert::der::asn1::UintRef;
+use x509_cert::der::{self, Decode, Reader, SliceReader};
+
+use super::TokenIssuer;
+use super::keys::{KeyAlgorithm, VerificationKey};
+
+/// The path of [`TokenIssuer::configuration`], which is `application/json`.
+pub const CONFIGURATION_PATH: &str = "/.well-known/openid-configuration";
+
+/// The path of [`TokenIssuer::key_set`], which is `application/jwk-set+json`.
+pub const KEY_SET_PATH: &str = "/openid/v1/jwks";
+
+/// A JSON web key, in the order in which Go writes it.
+#[derive(Serialize)]
+struct WebKey<'a> {
+    r#use: &'static str,
+    kty: &'static str,
+    kid: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    crv: Option<&'static str>,
+    alg: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    x: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    y: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    n: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    e: Option<String>,
+}
+
+#[derive(Serialize)]
+struct WebKeySet<'a> {
+    keys: Vec<WebKey<'a>>,
+}
+
+#[derive(Serialize)]
+struct ProviderConfiguration<'a> {
+    issuer: &'a str,
+    jwks_uri: &'a str,
+    response_types_supported: [&'static str; 1],
+    subject_types_supported: [&'static str; 1],
+    id_token_signing_alg_values_supported: Vec<&'static str>,
+}
+
+impl TokenIssuer {
+    /// The keys, as `/openid/v1/jwks` serves them.
+    ///
+    /// Behaviour: `openIDKeysetJSON`.
+    pub fn key_set(&self) -> String {
+        let keys = self.keys.verifying.iter().map(WebKey::of).collect();
+        go_json(&WebKeySet { keys })
+    }
+
+    /// The description of the issuer with the URL of its keys, if the issuer is a URL that may have one. kube-apiserver has no
+    /// such page otherwise.
+    ///
+    /// Behaviour: `NewOpenIDMetadataProvider`.
+    pub fn configuration(&self, jwks_uri: &str) -> Option<String> {
+        let issuer = self.issuers.first()?;
+        let is_url = |url: &str| url.starts_with("https://");
+        if !is_url(issuer) || issuer.contains(['?', '#']) || !is_url(jwks_uri) {
+            return None;
+        }
+
+        let names = self.keys.verifying.iter().map(|key| key.algorithm.name());
+        let mut algorithms: Vec<&str> = names.collect();
+        algorithms.sort_unstable();
+        algorithms.dedup();
+        Some(go_json(&ProviderConfiguration {
+            issuer,
+            jwks_uri,
+            response_types_supported: ["id_token"],
+            subject_types_supported: ["public"],
+            id_token_signing_alg_values_supported: algorithms,
+        }))
+    }
+}
+
+impl<'a> WebKey<'a> {
+    fn of(key: &'a VerificationKey) -> Self {
+        let number = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
+        // An uncompressed point is a 4 and two numbers of the same size.
+        let point = key.bytes.get(1..).unwrap_or_default();
+        let (x, y) = point.split_at(point.len() / 2);
+        let (crv, x, y, n, e) = match key.algorithm {
+            KeyAlgorithm::Rs256 => {
+                let (n, e) = rsa_numbers(&key.bytes).unwrap_or_default();
+                (None, None, None, Some(number(n)), Some(number(e)))
+            }
+            KeyAlgorithm::Es256 => (Some("P-256"), Some(number(x)), Some(number(y)), None, None),
+            KeyAlgorithm::Es384 => (Some("P-384"), Some(number(x)), Some(number(y)), None, None),
+        };
+        WebKey {
+            r#use: "sig",
+            kty: if crv.is_some() { "EC" } else { "RSA" },
+            kid: &key.id,
+            crv,
+            alg: key.algorithm.name(),
+            x,
+            y,
+            n,
+            e,
+        }
+    }
+}
+
+/// The modulus and the exponent of an `RSAPublicKey`.
+fn rsa_numbers(der: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut reader = SliceReader::new(der).ok()?;
+    let numbers: der::Result<(UintRef<'_>, UintRef<'_>)> =
+        reader.sequence(|inner| Ok((UintRef::decode(inner)?, UintRef::decode(inner)?)));
+    let (n, e) = numbers.ok()?;
+    Some((n.as_bytes(), e.as_bytes()))
+}
+
+/// JSON as Go writes it: with the characters of HTML escaped.
+fn go_json(value: &impl Serialize) -> String {
+    let text = serde_json::to_string(value).unwrap_or_default();
+    text.replace('&', "\\u0026")
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+}

@@ -1,0 +1,354 @@
+//! The keys of tokens, and signatures.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::digest::{SHA256, digest};
+use ring::rand::SystemRandom;
+use ring::signature::{self, EcdsaKeyPair, KeyPair, RsaKeyPair, UnparsedPublicKey};
+use serde::{Deserialize, Serialize};
+use x509_cert::Certificate;
+use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};
+use x509_cert::der::{Decode, Encode, Tag};
+use x509_cert::spki::{AlgorithmIdentifierRef, SubjectPublicKeyInfoRef};
+
+use super::TokenError;
+
+const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
+const EC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
+const P256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
+const P384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
+
+/// The keys of an issuer: one that signs, and those whose tokens are accepted.
+///
+/// RSA keys of 2048 bits or more, and elliptic curves P-256 and P-384.
+pub struct Keys {
+    signing: Option<SigningKey>,
+    pub(super) verifying: Vec<VerificationKey>,
+}
+
+/// Why a key cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// A file of a private key has none.
+    #[error("data does not contain a valid RSA or ECDSA private key")]
+    NoPrivateKey,
+    /// A file of public keys has none.
+    #[error("data does not contain any valid RSA or ECDSA public keys")]
+    NoPublicKeys,
+    /// No private key, or no random numbers.
+    #[error("the token could not be signed")]
+    Unsigned,
+}
+
+enum SigningKey {
+    Rsa(RsaKeyPair),
+    Ec(EcdsaKeyPair),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KeyAlgorithm {
+    Rs256,
+    Es256,
+    Es384,
+}
+
+pub(super) struct VerificationKey {
+    pub(super) algorithm: KeyAlgorithm,
+    /// The hash of the key.
+    pub(super) id: String,
+    /// The key in the form of its algorithm: `RSAPublicKey` in DER, or an uncompressed point.
+    pub(super) bytes: Vec<u8>,
+}
+
+/// The header of a token, in the order in which Go writes it.
+#[derive(Serialize, Deserialize)]
+pub(super) struct TokenHeader {
+    #[serde(default)]
+    alg: String,
+    #[serde(default)]
+    kid: String,
+    /// Extensions that a reader must know; none is known.
+    #[serde(default, skip_serializing)]
+    crit: Option<serde::de::IgnoredAny>,
+}
+
+/// The three parts of a token.
+pub(super) struct SignedParts<'a> {
+    /// The first two parts as they were sent.
+    message: &'a str,
+    header: &'a str,
+    pub(super) payload: Vec<u8>,
+    signature: Vec<u8>,
+}
+
+impl<'a> SignedParts<'a> {
+    pub(super) fn of(token: &'a str) -> Option<Self> {
+        let (message, signature) = token.rsplit_once('.')?;
+        let (header, payload) = message.split_once('.')?;
+        Some(SignedParts {
+            message,
+            header,
+            payload: URL_SAFE_NO_PAD.decode(payload).ok()?,
+            signature: URL_SAFE_NO_PAD.decode(signature).ok()?,
+        })
+    }
+
+    pub(super) fn header(&self) -> Option<TokenHeader> {
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(self.header).ok()?).ok()
+    }
+}
+
+impl Keys {
+    /// Reads the private key of new tokens, if there is one, and files of keys whose tokens are accepted. Without such files
+    /// they are those of the private key.
+    ///
+    /// Behaviour: `ParsePrivateKeyPEM` and `ParsePublicKeysPEM` of `k8s.io/client-go/util/keyutil`: the first private key of a
+    /// file; public keys, certificates and private keys.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError`] if a file has no key.
+    pub fn from_pem(signing: Option<&str>, verifying: &[&str]) -> Result<Self, KeyError> {
+        let private = |text: &str| blocks(text).iter().find_map(private_key);
+        let signing = signing.map(|text| private(text).ok_or(KeyError::NoPrivateKey));
+        let (signing, own) = signing.transpose()?.unzip();
+
+        let mut keys = Vec::new();
+        for text in verifying {
+            let known = keys.len();
+            keys.extend(blocks(text).iter().filter_map(public_key));
+            if keys.len() == known {
+                return Err(KeyError::NoPublicKeys);
+            }
+        }
+        if verifying.is_empty() {
+            keys.extend(own);
+        }
+        Ok(Keys {
+            signing,
+            verifying: keys,
+        })
+    }
+
+    /// A new key of the curve P-256, and its PEM block (PKCS#8), for a file that only its owner may read.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError`] if the system has no random numbers.
+    pub fn generate() -> Result<(Self, String), KeyError> {
+        let algorithm = &signature::ECDSA_P256_SHA256_FIXED_SIGNING;
+        let key = EcdsaKeyPair::generate_pkcs8(algorithm, &SystemRandom::new());
+        let key = key.map_err(|_| KeyError::Unsigned)?;
+        let text = pem::encode(&pem::Pem::new("PRIVATE KEY", key.as_ref()));
+        Ok((Keys::from_pem(Some(&text), &[])?, text))
+    }
+
+    /// The token with a payload.
+    pub(super) fn sign(&self, payload: &[u8]) -> Result<String, KeyError> {
+        let key = self.signing.as_ref().ok_or(KeyError::Unsigned)?;
+        let public = key.public().ok_or(KeyError::Unsigned)?;
+        let header = TokenHeader {
+            alg: public.algorithm.name().to_owned(),
+            kid: public.id,
+            crit: None,
+        };
+        let header = serde_json::to_vec(&header).map_err(|_| KeyError::Unsigned)?;
+
+        let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
+        let message = format!("{}.{}", encode(&header), encode(payload));
+        let signature = key.sign(message.as_bytes()).ok_or(KeyError::Unsigned)?;
+        Ok(format!("{message}.{}", encode(&signature)))
+    }
+
+    /// Checks a signature with the key that the token names; with all keys if it names none.
+    pub(super) fn verify(
+        &self,
+        parts: &SignedParts<'_>,
+        header: &TokenHeader,
+    ) -> Result<(), TokenError> {
+        let has_id = |key: &&VerificationKey| header.kid.is_empty() || key.id == header.kid;
+        let mut keys = self.verifying.iter().filter(has_id).peekable();
+        if keys.peek().is_none() {
+            return Err(TokenError::UnknownKey);
+        }
+
+        let is_signed = |key: &VerificationKey| {
+            let (message, algorithm) = (parts.message.as_bytes(), key.algorithm.verification());
+            // A key is only for its own algorithm, whatever the token asks for.
+            key.algorithm.name() == header.alg
+                && UnparsedPublicKey::new(algorithm, &key.bytes)
+                    .verify(message, &parts.signature)
+                    .is_ok()
+        };
+        if header.crit.is_none() && keys.any(is_signed) {
+            Ok(())
+        } else {
+            Err(TokenError::Signature)
+        }
+    }
+}
+
+impl fmt::Debug for Keys {
+    /// The ids of the keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ids = self.verifying.iter().map(|key| &key.id);
+        f.debug_list().entries(ids).finish()
+    }
+}
+
+impl SigningKey {
+    fn public(&self) -> Option<VerificationKey> {
+        match self {
+            SigningKey::Rsa(key) => {
+                VerificationKey::new(KeyAlgorithm::Rs256, key.public_key().as_ref())
+            }
+            SigningKey::Ec(key) => {
+                let point = key.public_key().as_ref();
+                let curves = [KeyAlgorithm::Es256, KeyAlgorithm::Es384];
+                let algorithm = curves.into_iter().find(|curve| curve.fits(point))?;
+                VerificationKey::new(algorithm, point)
+            }
+        }
+    }
+
+    fn sign(&self, message: &[u8]) -> Option<Vec<u8>> {
+        let random = SystemRandom::new();
+        match self {
+            SigningKey::Rsa(key) => {
+                let mut bytes = vec![0; key.public().modulus_len()];
+                let signed = key.sign(&signature::RSA_PKCS1_SHA256, &random, message, &mut bytes);
+                signed.ok().map(|()| bytes)
+            }
+            SigningKey::Ec(key) => Some(key.sign(&random, message).ok()?.as_ref().to_vec()),
+        }
+    }
+}
+
+impl KeyAlgorithm {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            KeyAlgorithm::Rs256 => "RS256",
+            KeyAlgorithm::Es256 => "ES256",
+            KeyAlgorithm::Es384 => "ES384",
+        }
+    }
+
+    fn verification(self) -> &'static dyn signature::VerificationAlgorithm {
+        match self {
+            KeyAlgorithm::Rs256 => &signature::RSA_PKCS1_2048_8192_SHA256,
+            KeyAlgorithm::Es256 => &signature::ECDSA_P256_SHA256_FIXED,
+            KeyAlgorithm::Es384 => &signature::ECDSA_P384_SHA384_FIXED,
+        }
+    }
+
+    fn identifier(self) -> AlgorithmIdentifierRef<'static> {
+        let (oid, parameters) = match self {
+            KeyAlgorithm::Rs256 => (RSA, AnyRef::NULL),
+            KeyAlgorithm::Es256 => (EC, AnyRef::from(&P256)),
+            KeyAlgorithm::Es384 => (EC, AnyRef::from(&P384)),
+        };
+        AlgorithmIdentifierRef {
+            oid,
+            parameters: Some(parameters),
+        }
+    }
+
+    /// Whether bytes have the size of a key.
+    fn fits(self, key: &[u8]) -> bool {
+        match self {
+            KeyAlgorithm::Rs256 => true,
+            KeyAlgorithm::Es256 => key.len() == 65,
+            KeyAlgorithm::Es384 => key.len() == 97,
+        }
+    }
+}
+
+impl VerificationKey {
+    /// Behaviour: `keyIDFromPublicKey`.
+    fn new(algorithm: KeyAlgorithm, key: &[u8]) -> Option<Self> {
+        let info = SubjectPublicKeyInfoRef {
+            algorithm: algorithm.identifier(),
+            subject_public_key: BitStringRef::from_bytes(key).ok()?,
+        };
+        let hash = digest(&SHA256, &info.to_der().ok()?);
+        algorithm.fits(key).then(|| VerificationKey {
+            algorithm,
+            id: URL_SAFE_NO_PAD.encode(hash),
+            bytes: key.to_vec(),
+        })
+    }
+
+    fn from_info(der: &[u8]) -> Option<Self> {
+        let info = SubjectPublicKeyInfoRef::from_der(der).ok()?;
+        let all = [
+            KeyAlgorithm::Rs256,
+            KeyAlgorithm::Es256,
+            KeyAlgorithm::Es384,
+        ];
+        let algorithm = all
+            .into_iter()
+            .find(|one| one.identifier() == info.algorithm)?;
+        VerificationKey::new(algorithm, info.subject_public_key.as_bytes()?)
+    }
+}
+
+/// The PEM blocks of a text.
+fn blocks(text: &str) -> Vec<pem::Pem> {
+    pem::parse_many(text).unwrap_or_default()
+}
+
+fn private_key(block: &pem::Pem) -> Option<(SigningKey, VerificationKey)> {
+    let der = block.contents();
+    let key = match block.tag() {
+        "RSA PRIVATE KEY" => SigningKey::Rsa(RsaKeyPair::from_der(der).ok()?),
+        "EC PRIVATE KEY" => [KeyAlgorithm::Es256, KeyAlgorithm::Es384]
+            .into_iter()
+            .find_map(|curve| ec_key(&in_pkcs8(curve, der)?))?,
+        "PRIVATE KEY" => match RsaKeyPair::from_pkcs8(der) {
+            Ok(key) => SigningKey::Rsa(key),
+            Err(_) => ec_key(der)?,
+        },
+        _ => return None,
+    };
+    let public = key.public()?;
+    Some((key, public))
+}
+
+fn ec_key(pkcs8: &[u8]) -> Option<SigningKey> {
+    let random = SystemRandom::new();
+    [
+        &signature::ECDSA_P256_SHA256_FIXED_SIGNING,
+        &signature::ECDSA_P384_SHA384_FIXED_SIGNING,
+    ]
+    .into_iter()
+    .find_map(|algorithm| EcdsaKeyPair::from_pkcs8(algorithm, pkcs8, &random).ok())
+    .map(SigningKey::Ec)
+}
+
+/// A key of `EC PRIVATE KEY` (SEC 1) inside the structure of `PRIVATE KEY` (PKCS#8).
+fn in_pkcs8(curve: KeyAlgorithm, der: &[u8]) -> Option<Vec<u8>> {
+    let mut content = Vec::new();
+    0_u8.encode_to_vec(&mut content).ok()?;
+    curve.identifier().encode_to_vec(&mut content).ok()?;
+    OctetStringRef::new(der)
+        .ok()?
+        .encode_to_vec(&mut content)
+        .ok()?;
+    AnyRef::new(Tag::Sequence, &content).ok()?.to_der().ok()
+}
+
+/// The public key of a block, whatever its label says.
+fn public_key(block: &pem::Pem) -> Option<VerificationKey> {
+    let der = block.contents();
+    let of_certificate = || {
+        let certificate = Certificate::from_der(der).ok()?;
+        let info = certificate.tbs_certificate().subject_public_key_info();
+        VerificationKey::from_info(&info.to_der().ok()?)
+    };
+    VerificationKey::from_info(der)
+        .or_else(of_certificate)
+        .or_else(|| Some(private_key(block)?.1))
+}

@@ -1,0 +1,397 @@
+//! Requests for tokens: `POST serviceaccounts/NAME/token`.
+
+use fieldmanager_managedfields::{Details, Status, Time};
+use fieldmanager_structural::internal::ObjectExt;
+use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
+use fieldmanager_value::internal::go_format::quote;
+use fieldmanager_value::{List, Map, Value};
+
+use super::{Claims, ObjectLookup, ObjectReference, TokenIssuer};
+
+/// The life in seconds of a token of a pod that is extended, and how long it lives then.
+const EXTENDED_SECONDS: i64 = 3607;
+const YEAR: i64 = 365 * 24 * 60 * 60;
+
+const GROUP: &str = "authentication.k8s.io";
+const KIND: &str = "TokenRequest";
+
+/// A checked `TokenRequest` for a service account that exists.
+#[derive(Debug)]
+pub struct TokenRequest<'a> {
+    object: &'a Value,
+    account: &'a Value,
+    audiences: Vec<String>,
+    seconds: i64,
+}
+
+/// The answer to a `TokenRequest`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TokenGrant {
+    /// The request with its status: it has the token.
+    pub answer: Value,
+    /// Texts for headers `Warning`.
+    pub warnings: Vec<String>,
+}
+
+/// The object that a request binds its token to.
+struct Binding<'a> {
+    group: &'a str,
+    version: &'a str,
+    kind: &'a str,
+    name: &'a str,
+    uid: &'a str,
+}
+
+impl<'a> TokenRequest<'a> {
+    /// Checks the name and the namespace of a decoded request, before its service account is looked up.
+    ///
+    /// # Errors
+    ///
+    /// 422 if they are not those of the path.
+    pub fn check_name(object: &Value, namespace: &str, name: &str) -> Result<(), Status> {
+        let fields = [
+            ("name", object.name(), name),
+            ("namespace", object.namespace(), namespace),
+        ];
+        for (field, found, expected) in fields {
+            let found = found.unwrap_or_default();
+            if !found.is_empty() && found != expected {
+                let path = FieldPath::root("metadata").child(field);
+                let text = format!("must match the service account {field} if specified");
+                return Err(invalid(name, &[FieldError::invalid(path, found, text)]));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks a decoded request for a service account.
+    ///
+    /// Behaviour: `TokenREST.Create` of `k8s.io/kubernetes/pkg/registry/core/serviceaccount/storage`, and
+    /// `ValidateTokenRequest`.
+    ///
+    /// # Errors
+    ///
+    /// 409 if it names another uid than that of the account, 422 if its `spec` is invalid.
+    pub fn new(
+        object: &'a Value,
+        account: &'a Value,
+        issuer: &TokenIssuer,
+    ) -> Result<Self, Status> {
+        let (asked, uid) = (uid_of(object), uid_of(account));
+        if !asked.is_empty() && asked != uid {
+            let name = account.name().unwrap_or_default();
+            let text = format!(
+                "the UID in the token request ({asked}) does not match the UID of the service account ({uid})"
+            );
+            return Err(conflict(GROUP, KIND, name, &text));
+        }
+
+        let spec = object.field("spec");
+        let items = spec.and_then(|spec| spec.field("audiences")?.as_list());
+        let strings = items
+            .into_iter()
+            .flat_map(List::iter)
+            .filter_map(Value::as_str);
+        let mut audiences: Vec<String> = strings.map(str::to_owned).collect();
+        if audiences.is_empty() {
+            audiences = issuer.audiences().to_vec();
+        }
+
+        let seconds = spec.and_then(|spec| spec.field("expirationSeconds")?.as_i64());
+        let seconds = seconds.unwrap_or(3600);
+        let request = TokenRequest {
+            object,
+            account,
+            audiences,
+            seconds,
+        };
+        let faults = request.faults();
+        if faults.is_empty() {
+            Ok(request)
+        } else {
+            Err(invalid("", &faults))
+        }
+    }
+
+    fn faults(&self) -> Vec<FieldError> {
+        let field = |name: &str| FieldPath::root("spec").child(name);
+        let mut faults = Vec::new();
+        let mut bad_seconds = |text: &str| {
+            faults.push(FieldError::invalid(
+                field("expirationSeconds"),
+                self.seconds,
+                text,
+            ))
+        };
+        if self.seconds < 600 {
+            bad_seconds("may not specify a duration less than 10 minutes");
+        }
+        if self.seconds > 1 << 32 {
+            bad_seconds("may not specify a duration larger than 2^32 seconds");
+        }
+
+        let attestations = self
+            .object
+            .field("spec")
+            .and_then(|spec| spec.field("attestations"));
+        let attestations = attestations
+            .cloned()
+            .unwrap_or_else(|| Map::default().into());
+        let count = attestations.as_map().map_or(0, Map::len);
+        let bad_attestations =
+            |text: &str| FieldError::invalid(field("attestations"), attestations.clone(), text);
+        if self.binding().is_some_and(|binding| binding.is_webhook()) {
+            if self.audiences.len() != 1 {
+                let text = "must be length 1 when bound to a webhook config";
+                faults.push(FieldError::invalid(
+                    field("audiences"),
+                    strings(&self.audiences),
+                    text,
+                ));
+            }
+            if count != 1 {
+                let text = "webhook bound requests require exactly one admissionReviewAPIGroups attestation";
+                faults.push(bad_attestations(text));
+            }
+        } else if count != 0 {
+            return vec![bad_attestations(
+                "attestations may only be specified with a webhook bound object reference",
+            )];
+        }
+        faults
+    }
+
+    fn binding(&self) -> Option<Binding<'a>> {
+        let object = self.object.field("spec")?.field("boundObjectRef")?;
+        object.as_map()?;
+        let api_version = object.string("apiVersion");
+        let (group, version) = match api_version.split_once('/') {
+            None => ("", api_version),
+            Some((_, rest)) if rest.contains('/') => ("", ""),
+            Some(parts) => parts,
+        };
+        Some(Binding {
+            group,
+            version,
+            kind: object.string("kind"),
+            name: object.string("name"),
+            uid: object.string("uid"),
+        })
+    }
+
+    /// The object that the token is bound to, which the caller has to find; it answers 404 if there is none.
+    ///
+    /// # Errors
+    ///
+    /// 400 for objects of other kinds than Pod, Node and Secret.
+    pub fn bound(&self) -> Result<Option<ObjectLookup<'a>>, Status> {
+        let Some(binding) = self.binding() else {
+            return Ok(None);
+        };
+        let namespace = self.account.namespace().unwrap_or_default();
+        let (resource, namespace) = match (binding.group, binding.kind) {
+            ("", "Pod") => ("pods", namespace),
+            ("", "Secret") => ("secrets", namespace),
+            ("", "Node") => ("nodes", ""),
+            (group, kind) => {
+                let gate = " (feature gate APIServerWebhookAuthenticationToken is disabled)";
+                let gate = if binding.is_webhook() { gate } else { "" };
+                let kind = format!("{group}/{}, Kind={kind}", binding.version);
+                let text = format!("cannot bind token to object of type {kind}{gate}");
+                return Err(Status::bad_request(text));
+            }
+        };
+        Ok(Some(ObjectLookup {
+            resource,
+            namespace,
+            name: binding.name,
+            uid: binding.uid,
+        }))
+    }
+}
+
+impl Binding<'_> {
+    fn is_webhook(&self) -> bool {
+        let kinds = [
+            "ValidatingWebhookConfiguration",
+            "MutatingWebhookConfiguration",
+        ];
+        (self.group, self.version) == ("admissionregistration.k8s.io", "v1")
+            && kinds.contains(&self.kind)
+    }
+}
+
+impl TokenIssuer {
+    /// The answer to a request: with the object of [`TokenRequest::bound`], the node of `spec.nodeName` if that object is a pod
+    /// and the node exists, and a new uid for the token.
+    ///
+    /// # Errors
+    ///
+    /// 400 for a pod of another service account, 409 if the object has another uid than the request names, 500 if there is no
+    /// key.
+    pub fn grant(
+        &self,
+        request: &TokenRequest<'_>,
+        bound: Option<&Value>,
+        node: Option<&Value>,
+        now: Time,
+        id: &str,
+    ) -> Result<TokenGrant, Status> {
+        let account = request.account;
+        let (namespace, name) = (
+            account.namespace().unwrap_or_default(),
+            account.name().unwrap_or_default(),
+        );
+        let mut claims = Claims::of_account(namespace, name, uid_of(account));
+        let is_pod = bind(&mut claims, request, bound, node)?;
+
+        let mut seconds = request.seconds;
+        let mut warnings = Vec::new();
+        if let Some(max) = self.max_seconds.filter(|max| seconds > *max) {
+            warnings.push(format!(
+                "requested expiration of {seconds} seconds shortened to {max} seconds"
+            ));
+            seconds = max;
+        }
+
+        // Clients that read a projected token only once work for a year, and are warned about from the end of its life on.
+        let is_for_server = request
+            .audiences
+            .iter()
+            .all(|own| self.audiences.contains(own));
+        let start = now.unix_seconds();
+        let mut life = seconds;
+        if self.extends_expiration && is_pod && seconds == EXTENDED_SECONDS && is_for_server {
+            claims.kubernetes.warn_after = Some(start.saturating_add(seconds));
+            life = YEAR;
+        }
+
+        claims.audiences.clone_from(&request.audiences);
+        claims.expiration = Some(start.saturating_add(life));
+        claims.issued_at = Some(start);
+        claims.not_before = Some(start);
+        id.clone_into(&mut claims.id);
+
+        let failed = |error: &dyn std::fmt::Display| {
+            Status::internal(format!(
+                "Internal error occurred: failed to generate token: {error}"
+            ))
+        };
+        let token = self.sign(claims).map_err(|error| failed(&error))?;
+        let expiration = Time::from_unix_seconds(start.saturating_add(seconds));
+        let expiration = expiration.map_err(|error| failed(&error))?;
+        let answer = answer(request, seconds, now, expiration, token);
+        Ok(TokenGrant { answer, warnings })
+    }
+}
+
+/// Adds the bound object to claims, and returns whether it is a pod.
+fn bind(
+    claims: &mut Claims,
+    request: &TokenRequest<'_>,
+    bound: Option<&Value>,
+    node: Option<&Value>,
+) -> Result<bool, Status> {
+    let (Some(binding), Some(bound)) = (request.binding(), bound) else {
+        return Ok(false);
+    };
+    let own = &mut claims.kubernetes;
+    let reference = |name: &str, object: Option<&Value>| ObjectReference {
+        name: name.to_owned(),
+        uid: object.map(uid_of).unwrap_or_default().to_owned(),
+    };
+    let object = Some(reference(binding.name, Some(bound)));
+    match binding.kind {
+        "Pod" => {
+            let string = |name: &str| bound.field("spec").map_or("", |spec| spec.string(name));
+            if string("serviceAccountName") != own.account.name {
+                return Err(Status::bad_request(format!(
+                    "cannot bind token for serviceaccount {} to pod running with different serviceaccount name.",
+                    quote(&own.account.name)
+                )));
+            }
+            own.pod = object;
+            // A missing node is named without its uid.
+            let node_name = string("nodeName");
+            own.node = (!node_name.is_empty()).then(|| reference(node_name, node));
+        }
+        "Secret" => own.secret = object,
+        _ => own.node = object,
+    }
+
+    if !binding.uid.is_empty() && binding.uid != uid_of(bound) {
+        let text = format!(
+            "the UID in the bound object reference ({}) does not match the UID in record. The object might have been deleted \
+             and then recreated",
+            binding.uid
+        );
+        return Err(conflict("", binding.kind, binding.name, &text));
+    }
+    Ok(binding.kind == "Pod")
+}
+
+/// The request with what it left open, and the status.
+fn answer(
+    request: &TokenRequest<'_>,
+    seconds: i64,
+    now: Time,
+    expiration: Time,
+    token: String,
+) -> Value {
+    let part = |name: &str| {
+        request
+            .object
+            .field(name)
+            .and_then(Value::as_map)
+            .cloned()
+            .unwrap_or_default()
+    };
+    let account = request.account;
+    let mut metadata = part("metadata");
+    metadata.insert("creationTimestamp", now.to_string());
+    metadata.insert("name", account.name().unwrap_or_default());
+    metadata.insert("namespace", account.namespace().unwrap_or_default());
+    metadata.insert("uid", uid_of(account));
+
+    let mut spec = part("spec");
+    spec.insert("audiences", strings(&request.audiences));
+    spec.insert("expirationSeconds", seconds);
+
+    let mut status = Map::default();
+    status.insert("expirationTimestamp", expiration.to_string());
+    status.insert("token", token);
+
+    let mut answer = request.object.as_map().cloned().unwrap_or_default();
+    answer.insert("apiVersion", format!("{GROUP}/v1"));
+    answer.insert("kind", KIND);
+    answer.insert("metadata", metadata);
+    answer.insert("spec", spec);
+    answer.insert("status", status);
+    answer.into()
+}
+
+fn strings(items: &[String]) -> Value {
+    let items = items.iter().map(|item| Value::from(item.as_str()));
+    items.collect::<List>().into()
+}
+
+fn uid_of(object: &Value) -> &str {
+    object.uid().unwrap_or_default()
+}
+
+fn invalid(name: &str, faults: &[FieldError]) -> Status {
+    Status::invalid(&GroupVersionKind::new(GROUP, "v1", KIND), name, faults)
+}
+
+fn conflict(group: &str, kind: &str, name: &str, text: &str) -> Status {
+    let dot = if group.is_empty() { "" } else { "." };
+    let message = format!(
+        "Operation cannot be fulfilled on {kind}{dot}{group} {}: {text}",
+        quote(name)
+    );
+    let mut details = Details::default();
+    details.name = name.to_owned();
+    details.group = group.to_owned();
+    details.kind = kind.to_owned();
+    Status::failure(409, "Conflict", message, Some(details))
+}
