@@ -5,7 +5,7 @@ use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_value::Value;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{LEEWAY, TokenError};
+use super::{LEEWAY, TokenError, read_object};
 use crate::User;
 
 /// The claims of a token, in the order in which Go writes them.
@@ -287,8 +287,7 @@ pub(super) fn unverified_issuer(payload: &[u8]) -> Option<String> {
     struct UnverifiedClaims {
         iss: String,
     }
-    let claims: UnverifiedClaims = serde_json::from_slice(payload).ok()?;
-    Some(claims.iss)
+    read_object(payload).map(|claims: UnverifiedClaims| claims.iss)
 }
 
 fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {

@@ -13,7 +13,7 @@ use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRe
 use x509_cert::der::{Decode, Encode, Tag};
 use x509_cert::spki::{AlgorithmIdentifierRef, SubjectPublicKeyInfoRef};
 
-use super::TokenError;
+use super::{TokenError, read_object};
 
 const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
 const EC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
@@ -97,7 +97,7 @@ impl<'a> SignedParts<'a> {
     }
 
     pub(super) fn header(&self) -> Option<TokenHeader> {
-        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(self.header).ok()?).ok()
+        read_object(&URL_SAFE_NO_PAD.decode(self.header).ok()?)
     }
 }
 

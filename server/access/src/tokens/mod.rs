@@ -138,8 +138,7 @@ impl TokenIssuer {
             return Ok(None);
         };
         self.keys.verify(&parts, &header)?;
-        let mut claims: Claims =
-            serde_json::from_slice(&parts.payload).map_err(|_| TokenError::Claims)?;
+        let mut claims: Claims = read_object(&parts.payload).ok_or(TokenError::Claims)?;
 
         // Tokens without audiences are for the API server.
         if claims.audiences.is_empty() {
@@ -156,6 +155,12 @@ impl TokenIssuer {
         claims.check_times(now.unix_seconds())?;
         Ok(Some(claims))
     }
+}
+
+/// Reads a JSON object. Serde would also take a list of the fields.
+fn read_object<T: serde::de::DeserializeOwned>(json: &[u8]) -> Option<T> {
+    let is_object = json.trim_ascii_start().starts_with(b"{");
+    serde_json::from_slice(json).ok().filter(|_| is_object)
 }
 
 /// A list of strings as Go's `%q` writes it.
