@@ -1,6 +1,5 @@
 //! Files of tokens.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use subtle::ConstantTimeEq;
@@ -19,7 +18,7 @@ use crate::user::MASTERS;
 /// # Ok::<(), fieldmanager_access::TokenFileError>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct StaticTokens(BTreeMap<String, User>);
+pub struct StaticTokens(Vec<(String, User)>);
 
 /// What is wrong with a file of tokens. It names no token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,7 +42,7 @@ impl StaticTokens {
     ///
     /// [`TokenFileError`] for quotes that do not pair, tokens that no request can send, and a file without tokens.
     pub fn from_csv(text: &str) -> Result<Self, TokenFileError> {
-        let mut tokens = BTreeMap::new();
+        let mut tokens = Vec::new();
         let mut rest = text;
         let mut line = 1;
         while !rest.is_empty() {
@@ -64,7 +63,7 @@ impl StaticTokens {
                     "expected a token of printable characters in the first column",
                 ));
             }
-            tokens.insert(token, user(more));
+            tokens.push((token, user(more)));
         }
 
         if tokens.is_empty() {
@@ -76,7 +75,12 @@ impl StaticTokens {
 
     /// With one more token.
     pub fn insert(&mut self, token: impl Into<String>, user: User) {
-        self.0.insert(token.into(), user);
+        self.0.push((token.into(), user));
+    }
+
+    /// The first token, for a client that needs one.
+    pub fn first(&self) -> Option<&str> {
+        self.0.first().map(|(token, _)| token.as_str())
     }
 
     /// Whether there are no tokens.
@@ -97,7 +101,7 @@ impl StaticTokens {
 impl fmt::Debug for StaticTokens {
     /// The names of the users.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.0.values().map(|user| &user.name);
+        let names = self.0.iter().map(|(_, user)| &user.name);
         f.debug_list().entries(names).finish()
     }
 }

@@ -57,7 +57,10 @@ mod watch;
 pub use crate::access::Authorization;
 pub use crate::http::Body;
 pub use collector::{CollectorChange, CollectorStep, Propagation};
-pub use fieldmanager_access::User;
+#[cfg(feature = "net")]
+pub use fieldmanager_access::certificates::{CertificateError, ClientAuthorities};
+pub use fieldmanager_access::tokens::{KeyError, Keys, TokenIssuer};
+pub use fieldmanager_access::{StaticTokens, TokenFileError, User};
 pub use limits::Limits;
 pub use server::{ApiServer, Builder, Collection, LoadError};
 pub use service::Answering;

@@ -1,9 +1,11 @@
 //! The server as a service.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fieldmanager_access::User;
+#[cfg(feature = "net")]
+use fieldmanager_access::certificates::ClientAuthorities;
+use fieldmanager_access::tokens::{Keys, TokenIssuer};
+use fieldmanager_access::{StaticTokens, User};
 use fieldmanager_value::Value;
 use tokio::task::JoinSet;
 
@@ -17,6 +19,9 @@ use crate::log::{ExportHistory, Log, Recorder};
 use crate::snapshot::TestState;
 use crate::source::{Random, Source};
 use crate::store::{Bounded, Memory, SharedStore, StoreError};
+
+/// The issuer of tokens of service accounts, as `kubeadm` names it.
+const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 
 /// The size of the log of a server for tests, in bytes.
 const TEST_LOG: usize = 64 << 20;
@@ -219,8 +224,8 @@ impl ApiServer {
     ///
     /// ```
     /// # tokio_test::block_on(async {
-    /// use fieldmanager_apiserver::{ApiServer, User};
-    /// let server = ApiServer::builder().tokens([("secret".to_owned(), User::new("alice", &[]))].into()).build().await?;
+    /// use fieldmanager_apiserver::{ApiServer, StaticTokens};
+    /// let server = ApiServer::builder().tokens(StaticTokens::from_csv("secret,alice")?).build().await?;
     /// assert!(server.page_path()?.starts_with("/ui?code="));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # }).unwrap();
@@ -285,11 +290,24 @@ impl Builder {
     /// reached by others, unless the program [listens](crate::net::Listening) on a port. A web page is refused in both
     /// cases.
     #[must_use]
-    pub fn tokens(mut self, tokens: BTreeMap<String, User>) -> Self {
-        let users = tokens
-            .into_iter()
-            .map(|(token, user)| (token, Arc::new(user)));
-        self.access.tokens = users.collect();
+    pub fn tokens(mut self, tokens: StaticTokens) -> Self {
+        self.access.tokens = tokens;
+        self
+    }
+
+    /// What signs and verifies the tokens of service accounts; by default, a key that is made, for the issuer
+    /// `https://kubernetes.default.svc.cluster.local`.
+    #[must_use]
+    pub fn token_issuer(mut self, issuer: TokenIssuer) -> Self {
+        self.access.issuer = Some(Arc::new(issuer));
+        self
+    }
+
+    /// The authorities whose certificates name users, on a [port](crate::net::Listening) with TLS.
+    #[cfg(feature = "net")]
+    #[must_use]
+    pub fn client_authorities(mut self, authorities: ClientAuthorities) -> Self {
+        self.access.authorities = Some(Arc::new(authorities));
         self
     }
 
@@ -368,12 +386,18 @@ impl Builder {
             (limits.revisions, limits.revisions_size) = (0, 0);
         }
 
+        let mut access = self.access;
+        if access.issuer.is_none() {
+            let (keys, _) =
+                Keys::generate().map_err(|error| StoreError::Unavailable(Arc::new(error)))?;
+            access.issuer = Some(Arc::new(TokenIssuer::new(ISSUER, keys)));
+        }
         let mut core = Core::new(
             store,
             self.source,
             Resources::builtin(self.unions),
             &limits,
-            self.access,
+            access,
         );
         core.export = self.export;
         core.bootstrap().await?;

@@ -9,21 +9,20 @@
     reason = "a failed test panics"
 )]
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use crate::common::{CONFIG_MAPS, Client, config_map};
 use fieldmanager_apiserver::net::{Listening, Tls};
-use fieldmanager_apiserver::{ApiServer, User};
+use fieldmanager_apiserver::{ApiServer, StaticTokens};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// A server for tests that runs until the test ends, and its address.
 async fn running(tokens: &[&str], names: &[&str]) -> (Client, SocketAddr) {
-    let tokens: BTreeMap<_, _> = tokens
-        .iter()
-        .map(|token| ((*token).to_owned(), User::new("alice", &[])))
-        .collect();
+    let tokens = match tokens {
+        [] => StaticTokens::default(),
+        tokens => StaticTokens::from_csv(&tokens.join("\n")).unwrap(),
+    };
     let server = ApiServer::builder()
         .tokens(tokens)
         .test_api(true)

@@ -8,13 +8,11 @@
     reason = "a failed test panics"
 )]
 
-use std::collections::BTreeMap;
-
 use crate::common::{Answer, CONFIG_MAPS, CRDS, Client, SHOPS, config_map, shops};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fieldmanager_apiserver::log::RecordedHistory;
-use fieldmanager_apiserver::{ApiServer, Builder, Collection, Limits, Random, User};
+use fieldmanager_apiserver::{ApiServer, Builder, Collection, Limits, Random, StaticTokens};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
@@ -535,7 +533,7 @@ async fn unchanged_pages_are_not_sent_again() {
 
 /// A server with the token `secret`.
 async fn guarded() -> Client {
-    let tokens = BTreeMap::from([("secret".to_owned(), User::new("alice", &[]))]);
+    let tokens = StaticTokens::from_csv("secret,alice").unwrap();
     Client {
         server: builder().tokens(tokens).build().await.unwrap(),
     }

@@ -19,7 +19,7 @@ pub(crate) use managed::{
     OwnedArgs, RequestArgs, StripArgs, UpdateArgs, WriteArgs,
 };
 pub(crate) use patch::{DiffArgs, PatchArgs, PatchKind};
-pub(crate) use serve::{ServeArgs, StoreArg};
+pub(crate) use serve::{AuthorizationArg, ServeArgs, StoreArg};
 pub(crate) use unions::UnionsArgs;
 
 /// Server-side apply on files: merge configurations, track who owns which field, find conflicts.

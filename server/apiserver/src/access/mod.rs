@@ -2,14 +2,14 @@
 
 mod roles;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLockReadGuard};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLockReadGuard};
 
-use fieldmanager_access::{RbacPolicy, User};
+#[cfg(feature = "net")]
+use fieldmanager_access::certificates::ClientAuthorities;
+use fieldmanager_access::tokens::TokenIssuer;
+use fieldmanager_access::{RbacPolicy, StaticTokens, User};
 use fieldmanager_value::Value;
 
-use crate::browser::is_same;
-use crate::endpoint::Failure;
 use crate::object::map;
 use crate::store::{SharedStore, StoreError};
 use roles::Roles;
@@ -24,21 +24,30 @@ pub enum Authorization {
     Rbac,
 }
 
-/// How a server finds out who sends a request.
-#[derive(Clone, Debug, Default)]
+/// How a server finds out who sends a request. Clones share the keys.
+#[derive(Clone, Default)]
 pub(crate) struct AccessOptions {
-    /// Users by token.
-    pub(crate) tokens: BTreeMap<String, Arc<User>>,
+    pub(crate) tokens: StaticTokens,
     pub(crate) authorization: Authorization,
     /// Whether a request without credentials is one of the anonymous user, and not refused.
     pub(crate) allows_anonymous: bool,
+    /// What signs the tokens of service accounts; `None` only before a server is built.
+    pub(crate) issuer: Option<Arc<TokenIssuer>>,
+    /// Whose certificates name users.
+    #[cfg(feature = "net")]
+    pub(crate) authorities: Option<Arc<ClientAuthorities>>,
 }
+
+/// The user of the certificate that a client showed; `None` if it names none. It is an extension of the requests of a
+/// connection.
+#[derive(Clone)]
+pub(crate) struct Peer(pub(crate) Option<Arc<User>>);
 
 /// The users of a server.
 pub(crate) struct Access {
     pub(crate) options: AccessOptions,
-    /// Users that a test made, by token.
-    made: Mutex<BTreeMap<String, Arc<User>>>,
+    /// Users that a test made.
+    made: Mutex<StaticTokens>,
     roles: Roles,
 }
 
@@ -51,9 +60,14 @@ impl Access {
         }
     }
 
-    /// Whether everybody is admin.
+    /// Whether everybody without credentials is admin.
     pub(crate) fn is_open(&self) -> bool {
-        self.options.tokens.is_empty() && self.options.authorization == Authorization::Allow
+        let options = &self.options;
+        #[cfg(feature = "net")]
+        let has_authorities = options.authorities.is_some();
+        #[cfg(not(feature = "net"))]
+        let has_authorities = false;
+        options.tokens.is_empty() && !has_authorities && !self.has_rules()
     }
 
     /// Whether roles decide what users may do.
@@ -79,51 +93,29 @@ impl Access {
         }
     }
 
-    /// The user of a request with a header `Authorization`, or 401.
-    ///
-    /// Behaviour: the scheme is in any case, and the second word is the token (`bearertoken.Authenticator`).
-    pub(crate) fn authenticate(&self, authorization: Option<&str>) -> Result<Arc<User>, Failure> {
-        let mut words = authorization.unwrap_or_default().trim().split(' ');
-        let is_bearer = words
-            .next()
-            .is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"));
-        // More words than two are ignored, as in kube-apiserver.
-        let token = words.next().filter(|_| is_bearer).unwrap_or_default();
-
-        if let Some(user) = self.user_of(token) {
-            return Ok(user);
-        }
-        if self.is_open() {
-            return Ok(admin());
-        }
-        if token.is_empty() && self.options.allows_anonymous {
-            return Ok(Arc::new(User::anonymous()));
-        }
-        Err(Failure::new(401, "Unauthorized", "Unauthorized"))
-    }
-
-    /// The user of a token.
-    pub(crate) fn user_of(&self, token: &str) -> Option<Arc<User>> {
-        let made = self.made();
-        // All tokens are compared, whichever is the right one.
-        let known = self.options.tokens.iter().chain(made.iter());
-        known.fold(None, |found, (own, user)| {
-            if is_same(own, token) {
-                Some(user.clone())
-            } else {
-                found
-            }
-        })
+    /// The user of a token of a file, or of one that a test made.
+    pub(crate) fn user_of(&self, token: &str) -> Option<User> {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = self.options.tokens.user(token).or_else(|| made.user(token));
+        found.cloned()
     }
 
     /// Accepts a token of a user from now on.
     pub(crate) fn add(&self, token: String, user: User) {
-        self.made().insert(token, Arc::new(user));
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.insert(token, user);
     }
+}
 
-    fn made(&self) -> MutexGuard<'_, BTreeMap<String, Arc<User>>> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// The token of a header `Authorization`; empty if it has none.
+///
+/// Behaviour: the scheme is in any case, the second word is the token, and more words are ignored (`bearertoken.Authenticator`).
+pub(crate) fn bearer(authorization: Option<&str>) -> &str {
+    let mut words = authorization.unwrap_or_default().trim().split(' ');
+    let is_bearer = words
+        .next()
+        .is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"));
+    words.next().filter(|_| is_bearer).unwrap_or_default()
 }
 
 /// A user as reviews, webhooks and requests for certificates show it.

@@ -1,6 +1,8 @@
 //! Whether a user may do what a request asks for.
 
-use fieldmanager_access::{Attributes, Decision, GrantError, GrantRequest, Target, User};
+use fieldmanager_access::{
+    Attributes, Decision, GrantError, GrantRequest, Impersonation, Target, User,
+};
 use fieldmanager_managedfields::{Details, Status};
 use fieldmanager_value::Value;
 
@@ -10,11 +12,7 @@ impl Core {
     /// What the authorizer says about a request.
     pub(crate) async fn decide(&self, attributes: &Attributes<'_>) -> Result<Decision, Failure> {
         if !self.access.has_rules() {
-            return Ok(Decision {
-                allowed: true,
-                reason: "everything is allowed: the server has no authorization".to_owned(),
-                ..Decision::default()
-            });
+            return Ok(everything_allowed());
         }
         self.access.follow(&self.store).await?;
         Ok(self.access.policy().authorize(attributes))
@@ -26,19 +24,25 @@ impl Core {
         if decision.allowed {
             return Ok(());
         }
-        let mut details = Details::default();
-        if let Target::Resource {
-            group,
-            resource,
-            name,
-            ..
-        } = attributes.target
-        {
-            (details.group, details.kind, details.name) =
-                (group.to_owned(), resource.to_owned(), name.to_owned());
-        }
-        let message = attributes.forbidden_message(&decision.reason);
-        Err(Status::failure(403, "Forbidden", message, Some(details)).into())
+        Err(forbidden(attributes, &decision.reason))
+    }
+
+    /// The user in whose name a request is answered, if its own user may ask for that.
+    pub(crate) async fn impersonated(
+        &self,
+        wanted: &Impersonation,
+        request: &Attributes<'_>,
+    ) -> Result<User, Failure> {
+        self.access.follow(&self.store).await?;
+        let allows = |question: &Attributes<'_>| {
+            if self.access.has_rules() {
+                self.access.policy().authorize(question)
+            } else {
+                everything_allowed()
+            }
+        };
+        let (user, _) = wanted.user(request, None, allows, forbidden)?;
+        Ok(user)
     }
 
     /// The status of a review of rules: what a user may do in a namespace.
@@ -112,6 +116,32 @@ impl Core {
                 Failure::new(500, "InternalError", message).cause("", &text, "")
             }
         })
+    }
+}
+
+/// 403 for a request, with the reason of the authorizer.
+fn forbidden(attributes: &Attributes<'_>, reason: &str) -> Failure {
+    let mut details = Details::default();
+    if let Target::Resource {
+        group,
+        resource,
+        name,
+        ..
+    } = attributes.target
+    {
+        (details.group, details.kind, details.name) =
+            (group.to_owned(), resource.to_owned(), name.to_owned());
+    }
+    let message = attributes.forbidden_message(reason);
+    Status::failure(403, "Forbidden", message, Some(details)).into()
+}
+
+/// The decision of a server without authorization.
+fn everything_allowed() -> Decision {
+    Decision {
+        allowed: true,
+        reason: "everything is allowed: the server has no authorization".to_owned(),
+        ..Decision::default()
     }
 }
 

@@ -13,6 +13,7 @@ impl Core {
         match (call.subresource, call.verb) {
             ("binding", Verb::Create) => self.bind(call).await,
             ("eviction", Verb::Create) => self.evict(call).await,
+            ("token", Verb::Create) => self.create_token(call).await,
             ("finalize", Verb::Update) => {
                 let body = read_body(call, call.served.kind())?;
                 // A body without finalizers removes the last one, which ends a terminating namespace.

@@ -23,6 +23,7 @@ mod review;
 mod selection;
 mod services;
 mod siblings;
+mod token;
 mod write;
 
 pub(crate) use answer::{Answer, Content, Listed};

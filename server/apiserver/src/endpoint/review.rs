@@ -7,6 +7,7 @@ use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::Value;
 
 use super::read::internal;
+use super::token::Holder;
 use super::{Answer, Call, Core, Failure};
 use crate::access::user_info;
 use crate::object::{map, metadata, text, with};
@@ -42,7 +43,7 @@ impl Core {
                     let message = "token is required for TokenReview in authentication";
                     return Err(Failure::bad_request(message));
                 }
-                with(object, "status", self.token_status(token))
+                with(object, "status", self.token_status(object).await)
             }
             Some(Review::Access) | None => {
                 check_access(call, object)?;
@@ -57,10 +58,24 @@ impl Core {
     }
 
     /// The status of a review of a token: whose it is.
-    fn token_status(&self, token: &str) -> Value {
-        match self.access.user_of(token) {
-            Some(user) => map([("authenticated", true.into()), ("user", user_info(&user))]),
-            None => map([("user", map([])), ("error", "invalid bearer token".into())]),
+    async fn token_status(&self, review: &Value) -> Value {
+        let asked = review.get("spec").and_then(|spec| spec.get("audiences"));
+        let asked = texts(asked);
+        let audiences = Some(asked.as_slice()).filter(|asked| !asked.is_empty());
+        match self
+            .holder(text(review, &["spec", "token"]), audiences)
+            .await
+        {
+            Ok(Some(Holder { user, audiences })) => {
+                let audiences = audiences.into_iter().map(Value::from);
+                map([
+                    ("authenticated", true.into()),
+                    ("user", user_info(&user)),
+                    ("audiences", Value::List(audiences.collect())),
+                ])
+            }
+            Ok(None) => refused_token("invalid bearer token"),
+            Err(text) => refused_token(&format!("[invalid bearer token, {text}]")),
         }
     }
 
@@ -104,14 +119,20 @@ impl Core {
     }
 }
 
+/// The status of a review of a token that is of nobody.
+fn refused_token(error: &str) -> Value {
+    map([("user", map([])), ("error", error.into())])
+}
+
+fn texts(list: Option<&Value>) -> Vec<String> {
+    let items = list.and_then(Value::as_list).into_iter().flatten();
+    let texts = items.filter_map(Value::as_str).map(str::to_owned);
+    texts.collect()
+}
+
 /// The user that a review asks about.
 fn asked_user(review: &Value) -> User {
     let spec = |name: &str| review.get("spec").and_then(|spec| spec.get(name));
-    let texts = |value: Option<&Value>| {
-        let items = value.and_then(Value::as_list).into_iter().flatten();
-        let texts = items.filter_map(Value::as_str).map(str::to_owned);
-        texts.collect::<Vec<_>>()
-    };
     let extra = spec("extra")
         .and_then(Value::as_map)
         .into_iter()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fieldmanager_access::{Attributes, Target, User};
+use fieldmanager_access::{Attributes, Impersonation, Target, User};
 use http::{Method, header};
 
 use super::message::Head;
@@ -16,13 +16,20 @@ pub(super) async fn user(
     head: &Head,
     route: &Route,
 ) -> Result<Arc<User>, Failure> {
-    let access = &server.core.access;
-    let user = match server.user {
+    let core = server.core;
+    let mut user = match server.user {
         Some(user) => user.clone(),
-        None => access.authenticate(head.header(header::AUTHORIZATION))?,
+        None => {
+            let authorization = head.header(header::AUTHORIZATION);
+            core.authenticate(authorization, head.peer.as_ref()).await?
+        }
     };
+
+    let headers = head.headers.iter();
+    let headers = headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
+    let impersonation = Impersonation::from_headers(headers)?;
     log::note(|entry| entry.user = user.name.clone());
-    if !access.has_rules() {
+    if impersonation.is_none() && !core.access.has_rules() {
         return Ok(user);
     }
 
@@ -32,11 +39,19 @@ pub(super) async fn user(
         _ => Target::Path(&head.path),
     };
     let attributes = Attributes {
-        user: &user,
+        user: &user.clone(),
         verb: &verb,
         target,
     };
-    server.core.check(&attributes).await?;
+    if let Some(wanted) = impersonation {
+        user = Arc::new(core.impersonated(&wanted, &attributes).await?);
+        log::note(|entry| entry.user = user.name.clone());
+    }
+    let attributes = Attributes {
+        user: &user,
+        ..attributes
+    };
+    core.check(&attributes).await?;
     Ok(user)
 }
 

@@ -28,6 +28,7 @@ pub(super) fn labels(core: &Core, head: &Head, route: &Route) -> Labels {
         Route::Groups | Route::Group(_) | Route::GroupVersion { .. } => return other("/apis"),
         Route::OpenApiV2 => return other("/openapi/v2"),
         Route::OpenApiV3(_) => return other("/openapi/v3"),
+        Route::TokenKeys | Route::TokenIssuer => return other(&head.path),
         Route::Unknown => return other(""),
     };
 

@@ -8,6 +8,7 @@ use http::{HeaderMap, Method, Response, StatusCode, header};
 use http_body::Frame;
 use http_body_util::{BodyExt, Full, StreamBody, combinators::UnsyncBoxBody};
 
+use crate::access::Peer;
 use crate::budget::Reservation;
 use crate::origin::Port;
 use crate::query::Query;
@@ -65,6 +66,8 @@ pub(super) struct Head {
     pub(super) headers: HeaderMap,
     /// The port at which the request arrived.
     pub(super) port: Option<Arc<Port>>,
+    /// The user of the certificate that the client showed.
+    pub(super) peer: Option<Peer>,
 }
 
 impl Head {

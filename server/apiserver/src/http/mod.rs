@@ -16,6 +16,7 @@ mod watch;
 use std::sync::Arc;
 
 use fieldmanager_access::User;
+use fieldmanager_access::tokens::KEY_SET_PATH;
 use fieldmanager_handlers::internal::{Media, unsupported_media_type};
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -105,6 +106,7 @@ impl Stopped {
             query: Query::of(self.uri.query()),
             headers: self.headers.into_iter().flatten().collect(),
             port: None,
+            peer: None,
         };
         render::failure(&head, Failure::timed_out())
     }
@@ -125,6 +127,7 @@ where
         query: Query::of(parts.uri.query()),
         headers: parts.headers,
         port: parts.extensions.remove(),
+        peer: parts.extensions.remove(),
     };
     // The route is found before a token is checked, as refused requests are counted and logged under it.
     let route = Route::of(&head.path);
@@ -197,7 +200,7 @@ where
     match route {
         Route::Health { .. } => {}
         Route::Page(_) if gate.page => {
-            if let Some(response) = page::admit(gate, &core.access, head)? {
+            if let Some(response) = page::admit(core, gate, head).await? {
                 return Ok(response);
             }
         }
@@ -397,6 +400,24 @@ async fn answer(
             };
             let document = document.ok_or_else(Failure::path_not_found)?;
             Ok(render::document(head, document, "application/json"))
+        }
+        Route::TokenKeys => {
+            let keys = core.issuer()?.key_set();
+            Ok(message::response(
+                200,
+                "application/jwk-set+json",
+                message::full(keys),
+            ))
+        }
+        Route::TokenIssuer => {
+            let uri = format!("{}{KEY_SET_PATH}", head.url());
+            let text = core.issuer()?.configuration(&uri);
+            let text = text.ok_or_else(Failure::path_not_found)?;
+            Ok(message::response(
+                200,
+                "application/json",
+                message::full(text),
+            ))
         }
         Route::Metrics | Route::Test(_) | Route::Page(_) | Route::Resource(_) | Route::Unknown => {
             Err(Failure::path_not_found())

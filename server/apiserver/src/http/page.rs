@@ -6,7 +6,6 @@ use http::header::{self, HeaderName, HeaderValue};
 use http::{Method, Response};
 
 use super::message::{Body, Head, full, response};
-use crate::access::Access;
 use crate::endpoint::{Core, Failure};
 use crate::gate::Gate;
 use crate::ui;
@@ -17,13 +16,15 @@ const UNKNOWN_BROWSER: &str = "This page opens with the link that the server pri
 
 /// Lets a request below `/ui` pass if it has a token, or the cookie of a browser that opened a link. The answer to a link
 /// is the cookie.
-pub(super) fn admit(
+pub(super) async fn admit(
+    core: &Core,
     gate: &Gate,
-    access: &Access,
     head: &Head,
 ) -> Result<Option<Response<Body>>, Failure> {
-    let user = access.authenticate(head.header(header::AUTHORIZATION));
-    if user.is_ok_and(|user| access.may_see_page(&user)) {
+    let user = core
+        .authenticate(head.header(header::AUTHORIZATION), head.peer.as_ref())
+        .await;
+    if user.is_ok_and(|user| core.access.may_see_page(&user)) {
         return Ok(None);
     }
 

@@ -23,11 +23,17 @@ pub(crate) enum Route {
     /// `/apis/GROUP`.
     Group(String),
     /// `/api/v1` and `/apis/GROUP/VERSION`.
-    GroupVersion { group: String, version: String },
+    GroupVersion {
+        group: String,
+        version: String,
+    },
     /// `/openapi/v2`.
     OpenApiV2,
     /// `/openapi/v3`, and `/openapi/v3/PATH`.
     OpenApiV3(Option<String>),
+    /// The keys that verify tokens of service accounts, and the description of their issuer.
+    TokenKeys,
+    TokenIssuer,
     /// Below `/test`: the segments that follow.
     Test(Vec<String>),
     /// Below `/ui`: the segments that follow.
@@ -68,6 +74,8 @@ impl Route {
             [] => Route::Paths,
             ["version"] => Route::Version,
             ["metrics"] => Route::Metrics,
+            ["openid", "v1", "jwks"] => Route::TokenKeys,
+            [".well-known", "openid-configuration"] => Route::TokenIssuer,
             ["test", rest @ ..] => Route::Test(owned(rest)),
             ["ui", rest @ ..] => Route::Page(owned(rest)),
             [endpoint @ ("healthz" | "livez" | "readyz"), rest @ ..] => Route::Health {

@@ -14,6 +14,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fieldmanager_access::certificates::ClientAuthorities;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -22,7 +23,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::pki_types::CertificateDer;
 
+use crate::access::Peer;
 use crate::origin::Port;
 use crate::{ApiServer, Limits};
 use connection::Client;
@@ -154,7 +157,10 @@ impl Listening {
                 address: self.address.ip(),
                 names: self.names,
             }),
-            acceptor: self.tls.as_ref().map(Tls::acceptor),
+            acceptor: self
+                .tls
+                .as_ref()
+                .map(|tls| tls.acceptor(server.authorities())),
             is_plain_too: self.is_plain_too,
             server: server.clone(),
             stopped,
@@ -189,6 +195,20 @@ impl Listening {
         let _ = tokio::time::timeout(limits.stop_time, ended).await;
         server.stop().await;
         Ok(())
+    }
+}
+
+impl ApiServer {
+    fn authorities(&self) -> Option<&ClientAuthorities> {
+        self.core.access.options.authorities.as_deref()
+    }
+
+    /// The user of a chain of certificates, if there are authorities. A certificate that names no user is logged, since the
+    /// client learns nothing but 401.
+    fn peer(&self, chain: &[CertificateDer<'_>]) -> Option<Peer> {
+        let user = self.authorities()?.user(chain, self.core.source.now());
+        let user = user.inspect_err(|error| tracing::info!(%error, "a certificate is refused"));
+        Some(Peer(user.ok().map(Arc::new)))
     }
 }
 
@@ -245,13 +265,17 @@ impl Serving {
             let stream = Stream::new(stream, client.clone(), limits.stall_time);
 
             match self.acceptor.as_ref().filter(|_| !is_plain) {
-                None => self.serve(stream, &client).await,
+                None => self.serve(stream, None, &client).await,
                 Some(acceptor) => {
                     // A client that is too slow, or speaks no TLS, cannot be told.
                     let handshake =
                         tokio::time::timeout(limits.header_time, acceptor.accept(stream)).await;
                     if let Ok(Ok(stream)) = handshake {
-                        self.serve(stream, &client).await;
+                        let (_, connection) = stream.get_ref();
+                        let peer = connection
+                            .peer_certificates()
+                            .and_then(|chain| self.server.peer(chain));
+                        self.serve(stream, peer, &client).await;
                     }
                 }
             }
@@ -269,12 +293,15 @@ impl Serving {
         let _ = self.stopped.clone().wait_for(|stopped| *stopped).await;
     }
 
-    async fn serve<S>(&self, stream: S, client: &Arc<Client>)
+    async fn serve<S>(&self, stream: S, peer: Option<Peer>, client: &Arc<Client>)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let service = service_fn(|mut request| {
             request.extensions_mut().insert(self.port.clone());
+            if let Some(peer) = &peer {
+                request.extensions_mut().insert(peer.clone());
+            }
             websocket::serve(self.server.clone(), client.clone(), request)
         });
         let connection = self

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use fieldmanager_access::certificates::ClientAuthorities;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
 };
@@ -164,7 +165,20 @@ impl Tls {
         &self.authority
     }
 
-    pub(super) fn acceptor(&self) -> TlsAcceptor {
-        TlsAcceptor::from(self.config.clone())
+    /// What accepts connections. It asks clients for a certificate if there are authorities whose certificates name users.
+    pub(super) fn acceptor(&self, authorities: Option<&ClientAuthorities>) -> TlsAcceptor {
+        let Some(authorities) = authorities else {
+            return TlsAcceptor::from(self.config.clone());
+        };
+        let builder = ServerConfig::builder_with_provider(self.config.crypto_provider().clone());
+        // The versions fit the provider, as they did for the other configuration.
+        let Ok(builder) = builder.with_safe_default_protocol_versions() else {
+            return TlsAcceptor::from(self.config.clone());
+        };
+        let mut config = builder
+            .with_client_cert_verifier(authorities.verifier())
+            .with_cert_resolver(self.config.cert_resolver.clone());
+        config.alpn_protocols = self.config.alpn_protocols.clone();
+        TlsAcceptor::from(Arc::new(config))
     }
 }

@@ -146,7 +146,7 @@ mod tests {
         let budget = Arc::new(Budget::new(1 << 20));
         let events = stream::iter([Ok(Frame::data(Bytes::from(vec![0; 300 << 10])))]);
         let response = Response::new(StreamBody::new(events).boxed_unsync());
-        let gate = crate::gate::Gate::new(crate::Limits::default(), Default::default(), false);
+        let gate = crate::gate::Gate::new(crate::Limits::default(), false);
         let ticket = Client::new(&gate).begin(http::Version::HTTP_11);
         let mut body = answer(response, ticket, Some(budget.clone())).into_body();
 

@@ -31,9 +31,40 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "NAME", alias = "tls-name")]
     pub(crate) host_name: Vec<String>,
     /// Accept the bearer tokens of this file, instead of one that is made and written to the kubeconfig: a line for each,
-    /// `TOKEN` or `TOKEN,USER,...`
-    #[arg(long, value_name = "FILE")]
+    /// `TOKEN`, `TOKEN,USER` or `TOKEN,USER,UID,"GROUP,..."`
+    #[arg(long, value_name = "FILE", alias = "token-auth-file")]
     pub(crate) token_file: Option<PathBuf>,
+    /// What decides whether a user may do what a request asks for: `allow` everything, or the roles and bindings that are
+    /// stored (`rbac`)
+    #[arg(long, value_name = "MODE", default_value = "allow")]
+    pub(crate) authorization: AuthorizationArg,
+    /// Whether requests without credentials are those of `system:anonymous`, instead of being refused. With
+    /// `--authorization rbac` they are by default
+    #[arg(long, value_name = "BOOL")]
+    pub(crate) anonymous_auth: Option<bool>,
+    /// The authorities, in PEM, whose certificates name users: the common name is the user, organizations are its groups
+    #[arg(long, value_name = "FILE")]
+    pub(crate) client_ca_file: Option<PathBuf>,
+    /// The issuer of tokens of service accounts; if repeated, tokens of the others are accepted too
+    #[arg(
+        long,
+        value_name = "URL",
+        default_value = "https://kubernetes.default.svc.cluster.local"
+    )]
+    pub(crate) service_account_issuer: Vec<String>,
+    /// The private key, in PEM, that signs tokens of service accounts; one is made by default
+    #[arg(long, value_name = "FILE")]
+    pub(crate) service_account_signing_key_file: Option<PathBuf>,
+    /// Keys, in PEM, that verify tokens of service accounts, instead of the one that signs them; may be repeated
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "service_account_signing_key_file"
+    )]
+    pub(crate) service_account_key_file: Vec<PathBuf>,
+    /// An audience of the server in tokens of service accounts, instead of their issuer; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub(crate) api_audiences: Vec<String>,
     /// Accept requests without a token: every program of this machine can send them. Web pages of other sites are refused
     #[arg(long, conflicts_with = "token_file")]
     pub(crate) no_token: bool,
@@ -167,6 +198,17 @@ fn duration(argument: &str) -> Result<Duration, String> {
     parsed.filter(|time| *time <= LONGEST).ok_or_else(|| {
         "expected a time such as `500ms`, `90s` or `1m30s`, at most `8760h`".to_owned()
     })
+}
+
+/// What decides about requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum AuthorizationArg {
+    /// Everybody who is authenticated may do everything.
+    #[value(alias = "AlwaysAllow")]
+    Allow,
+    /// Roles and bindings.
+    #[value(alias = "RBAC")]
+    Rbac,
 }
 
 /// Where objects are stored.

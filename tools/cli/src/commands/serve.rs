@@ -1,6 +1,5 @@
 //! `serve`: a Kubernetes API server.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,7 +8,10 @@ use std::sync::Arc;
 use bytesize::ByteSize;
 use fieldmanager_apiserver::net::{Listening, Tls, random_token};
 use fieldmanager_apiserver::store::{File, HistoryLimits, Memory, SharedStore, StoreError};
-use fieldmanager_apiserver::{ApiServer, Collection, Limits, LoadError, Random, User};
+use fieldmanager_apiserver::{
+    ApiServer, Authorization, Builder, ClientAuthorities, Collection, Keys, Limits, LoadError,
+    Random, StaticTokens, TokenIssuer, User,
+};
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::escape_untrusted;
 use tokio::signal::unix::{SignalKind, signal};
@@ -19,14 +21,11 @@ use tracing_subscriber::fmt::format;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::args::{ServeArgs, StoreArg};
+use crate::args::{AuthorizationArg, ServeArgs, StoreArg};
 use crate::error::Failure;
 use crate::files::{self, Files};
 use crate::output;
 use crate::run_folder::RunFolder;
-
-/// The groups of users who may do everything.
-const MASTERS: &[&str] = &["system:masters"];
 
 /// Runs the server until it gets SIGTERM or SIGINT, or, if it was asked to, until standard input ends.
 pub(crate) fn run(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
@@ -42,14 +41,11 @@ pub(crate) fn run(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
 
 async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     allow_open_files();
-    let tokens = match &args.token_file {
-        Some(path) => tokens(&files.text(path)?, path)?,
-        None if args.no_token => BTreeMap::new(),
-        None => BTreeMap::from([(random_token()?, User::new("admin", MASTERS))]),
-    };
-    let tls = tls(args, !tokens.is_empty())?;
+    let (tokens, token) = tokens(args, files)?;
+    let has_users = !tokens.is_empty() || args.client_ca_file.is_some();
+    let tls = tls(args, has_users)?;
 
-    if !args.listen.is_loopback() && (tokens.is_empty() || !args.wants_tls()) {
+    if !args.listen.is_loopback() && (!has_users || !args.wants_tls()) {
         return Err(Failure::Usage(format!(
             "--listen {} makes the server reachable from other machines: add --tls, and do not use --no-token",
             args.listen
@@ -66,7 +62,7 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
         Collection::On
     };
     let builder = ApiServer::builder().store(store(args, history).await?);
-    let builder = builder.limits(limits).tokens(tokens.clone());
+    let builder = access(builder.limits(limits).tokens(tokens), args, files)?;
     let random = Random::system();
 
     // A seed and a time make the uids, names and times of a run repeatable.
@@ -116,8 +112,7 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
         .clone()
         .or_else(|| Some(folder.as_ref()?.kubeconfig()))
         .unwrap_or_default();
-    let token = tokens.keys().next().map(String::as_str);
-    let kubeconfig = listening.kubeconfig(token);
+    let kubeconfig = listening.kubeconfig(token.as_deref());
     kubeconfig
         .write(&path)
         .map_err(|error| Failure::input(path.display(), error))?;
@@ -308,39 +303,65 @@ fn tls(args: &ServeArgs, has_tokens: bool) -> Result<Option<Tls>, Failure> {
         .map_err(|error| Failure::Usage(error.to_string()))
 }
 
-/// The tokens of a file and the users that they name.
-fn tokens(text: &str, path: &Path) -> Result<BTreeMap<String, User>, Failure> {
-    let mut tokens = BTreeMap::new();
-    let lines = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && !line.starts_with('#'));
-
-    for line in lines {
-        // Other columns are those of the token file of kube-apiserver, and are ignored.
-        let mut parts = line.split(',').map(|part| part.trim().trim_matches('"'));
-        let token = parts.next().unwrap_or_default();
-        let user = parts
-            .next()
-            .filter(|user| !user.is_empty())
-            .unwrap_or("admin");
-
-        if token.is_empty() || !token.chars().all(|c| c.is_ascii_graphic()) {
-            let message =
-                "expected a line `TOKEN` or `TOKEN,USER`, where TOKEN has printable characters";
-            return Err(Failure::input(files::name(path), message));
+/// The tokens of the server, and the one of the kubeconfig: the first of a file, or one that is made.
+fn tokens(args: &ServeArgs, files: Files) -> Result<(StaticTokens, Option<String>), Failure> {
+    let Some(path) = &args.token_file else {
+        if args.no_token {
+            return Ok((StaticTokens::default(), None));
         }
-        tokens.insert(token.to_owned(), User::new(user, MASTERS));
+        let token = random_token()?;
+        let mut tokens = StaticTokens::default();
+        let admin = User {
+            uid: "admin".to_owned(),
+            ..User::new("admin", &["system:masters"])
+        };
+        tokens.insert(token.as_str(), admin);
+        return Ok((tokens, Some(token)));
+    };
+
+    let tokens = StaticTokens::from_csv(&files.text(path)?)
+        .map_err(|error| Failure::input(files::name(path), error))?;
+    let token = tokens.first().map(str::to_owned);
+    Ok((tokens, token))
+}
+
+/// The builder with what finds out who sends a request, and whether they may.
+fn access(builder: Builder, args: &ServeArgs, files: Files) -> Result<Builder, Failure> {
+    let read = |path: &PathBuf| files.text(path);
+    let unusable =
+        |path: &Path, error: &dyn std::fmt::Display| Failure::input(files::name(path), error);
+    let is_rbac = args.authorization == AuthorizationArg::Rbac;
+    let mut builder = builder
+        .authorization(if is_rbac {
+            Authorization::Rbac
+        } else {
+            Authorization::Allow
+        })
+        .anonymous(args.anonymous_auth.unwrap_or(is_rbac));
+
+    if let Some(path) = &args.client_ca_file {
+        let authorities = ClientAuthorities::from_pem(&read(path)?);
+        builder = builder.client_authorities(authorities.map_err(|error| unusable(path, &error))?);
     }
 
-    if tokens.is_empty() {
-        Err(Failure::input(
-            files::name(path),
-            "expected at least one token",
-        ))
-    } else {
-        Ok(tokens)
-    }
+    let keys = match &args.service_account_signing_key_file {
+        None => Keys::generate().map(|(keys, _)| keys),
+        Some(path) => {
+            let signing = read(path)?;
+            let others = args.service_account_key_file.iter().map(read);
+            let others = others.collect::<Result<Vec<_>, _>>()?;
+            let others: Vec<&str> = others.iter().map(String::as_str).collect();
+            Keys::from_pem(Some(&signing), &others)
+        }
+    };
+    let named = args.service_account_signing_key_file.as_deref();
+    let keys = keys.map_err(|error| unusable(named.unwrap_or(Path::new("-")), &error))?;
+    let (first, others) = args
+        .service_account_issuer
+        .split_first()
+        .ok_or_else(|| Failure::Usage("--service-account-issuer is missing".to_owned()))?;
+    let issuer = TokenIssuer::new(first, keys).with(others.to_vec(), args.api_audiences.clone());
+    Ok(builder.token_issuer(issuer))
 }
 
 /// Creates the objects of files: definitions first, then namespaces, then the others.

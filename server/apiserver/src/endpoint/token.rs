@@ -1,0 +1,151 @@
+//! Tokens: whose they are, and those of service accounts, `serviceaccounts/token`.
+
+use std::sync::Arc;
+
+use fieldmanager_access::User;
+use fieldmanager_access::tokens::{ObjectLookup, TokenIssuer, TokenRequest};
+use fieldmanager_value::Value;
+
+use super::delete::read_body;
+use super::read::internal;
+use super::{Answer, Call, Core, Failure};
+use crate::access::{Peer, admin, bearer};
+use crate::object::text;
+use crate::store::Key;
+
+/// Who has a token, and the audiences of the server that it is for.
+pub(super) struct Holder {
+    pub(super) user: User,
+    pub(super) audiences: Vec<String>,
+}
+
+impl Core {
+    /// The user of a request, by the certificate of its client or the token of its header `Authorization`; or 401.
+    ///
+    /// Behaviour: `k8s.io/apiserver/pkg/authentication/request/union`.
+    pub(crate) async fn authenticate(
+        &self,
+        authorization: Option<&str>,
+        peer: Option<&Peer>,
+    ) -> Result<Arc<User>, Failure> {
+        if let Some(Peer(Some(user))) = peer {
+            return Ok(user.clone());
+        }
+        let token = bearer(authorization);
+        if !token.is_empty()
+            && let Ok(Some(holder)) = self.holder(token, None).await
+        {
+            return Ok(Arc::new(holder.user));
+        }
+        if self.access.is_open() {
+            return Ok(admin());
+        }
+
+        // Credentials that are wrong are not none.
+        let has_none = token.is_empty() && peer.is_none();
+        if has_none && self.access.options.allows_anonymous {
+            return Ok(Arc::new(User::anonymous()));
+        }
+        Err(Failure::new(401, "Unauthorized", "Unauthorized"))
+    }
+
+    /// Who has a token; `None` if nobody has. `audiences` are those that a review asks for. The error says what is wrong with a
+    /// token of a service account.
+    pub(super) async fn holder(
+        &self,
+        token: &str,
+        audiences: Option<&[String]>,
+    ) -> Result<Option<Holder>, String> {
+        let Some(issuer) = &self.access.options.issuer else {
+            return Ok(None);
+        };
+        if let Some(user) = self.access.user_of(token) {
+            // A token of a file is for the server alone.
+            let own = issuer.audiences().iter();
+            let wanted = |own: &&String| audiences.is_none_or(|asked| asked.contains(own));
+            let audiences: Vec<String> = own.filter(wanted).cloned().collect();
+            return Ok((!audiences.is_empty()).then_some(Holder { user, audiences }));
+        }
+
+        let now = self.source.now();
+        let claims = issuer.verify(token, now, audiences);
+        let Some(claims) = claims.map_err(|error| error.to_string())? else {
+            return Ok(None);
+        };
+        // A token ends with its service account, and with the object that it is bound to.
+        for lookup in claims.lookups() {
+            let found = self.looked_up(&lookup).await;
+            let found = found.map_err(|failure| failure.status.message)?;
+            lookup
+                .check(found.as_ref(), now)
+                .map_err(|error| error.to_string())?;
+        }
+        let audiences = claims.audiences_among(audiences.unwrap_or(issuer.audiences()));
+        Ok(Some(Holder {
+            user: claims.user(),
+            audiences,
+        }))
+    }
+
+    async fn looked_up(&self, lookup: &ObjectLookup<'_>) -> Result<Option<Value>, Failure> {
+        let namespace = Some(lookup.namespace).filter(|namespace| !namespace.is_empty());
+        // A name that no object can have is one of no object.
+        let Ok(key) = Key::new("", lookup.resource, namespace, lookup.name) else {
+            return Ok(None);
+        };
+        let read = self.store.get(&key, None).await?;
+        Ok(read.entry.map(|entry| entry.object))
+    }
+
+    /// `POST` of `serviceaccounts/NAME/token`.
+    pub(super) async fn create_token(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+        let issuer = self.issuer()?;
+        let facts = call.served.facts.subresource("token");
+        let kind = facts.ok_or_else(Failure::resource_not_found)?;
+        let body = read_body(call, &kind.kind)?;
+        TokenRequest::check_name(&body, call.namespace, call.name)?;
+        let key = call.served.key(call.namespace, call.name)?;
+        let stored = self.store.get(&key, None).await?.entry;
+        let account = stored.ok_or_else(|| Failure::not_found(call))?.object;
+
+        let request = TokenRequest::new(&body, &account, issuer)?;
+        let bound = match request.bound()? {
+            None => None,
+            Some(lookup) => {
+                let (resource, name) = (lookup.resource, lookup.name);
+                let missing = || {
+                    let message = format!("{resource} {name:?} not found");
+                    Failure::about(404, "NotFound", ("", resource, name), message)
+                };
+                let found = self.looked_up(&lookup).await?;
+                Some(found.ok_or_else(missing)?)
+            }
+        };
+        let node = match bound
+            .as_ref()
+            .map(|bound| text(bound, &["spec", "nodeName"]))
+        {
+            Some(name) if !name.is_empty() => {
+                let found = self
+                    .store
+                    .get(&Key::new("", "nodes", None, name)?, None)
+                    .await?;
+                found.entry.map(|entry| entry.object)
+            }
+            _ => None,
+        };
+
+        let (now, id) = (self.source.now(), self.source.uid());
+        let granted = issuer.grant(&request, bound.as_ref(), node.as_ref(), now, &id)?;
+        Ok(Answer {
+            warnings: granted.warnings,
+            ..Answer::object(201, granted.answer)
+        })
+    }
+
+    /// What signs tokens.
+    pub(crate) fn issuer(&self) -> Result<&TokenIssuer, Failure> {
+        let issuer = self.access.options.issuer.as_deref();
+        issuer.ok_or_else(|| internal("there is no key that signs tokens".to_owned()))
+    }
+}
