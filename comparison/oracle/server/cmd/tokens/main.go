@@ -1,8 +1,9 @@
 // Signs and verifies tokens of service accounts as kube-apiserver does.
 //
-// usage: tokens vectors      writes keys, tokens and what becomes of them, as JSON
+// usage: tokens vectors       writes keys, tokens and what becomes of them, as JSON
 //
-//	tokens verify KEYS  reads a token a line, and writes what becomes of it with the keys of a PEM file
+//	tokens certificates  writes client certificates and what becomes of them, as JSON
+//	tokens verify KEYS   reads a token a line, and writes what becomes of it with the keys of a PEM file
 package main
 
 import (
@@ -77,10 +78,12 @@ func main() {
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "vectors":
 		vectors()
+	case len(os.Args) == 2 && os.Args[1] == "certificates":
+		certificates()
 	case len(os.Args) == 3 && os.Args[1] == "verify":
 		verify(os.Args[2])
 	default:
-		fmt.Fprintln(os.Stderr, "usage: tokens vectors | tokens verify KEYS")
+		fmt.Fprintln(os.Stderr, "usage: tokens vectors | tokens certificates | tokens verify KEYS")
 		os.Exit(2)
 	}
 }
