@@ -3,6 +3,7 @@
 use fieldmanager_managedfields::Time;
 use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_value::Value;
+use fieldmanager_value::internal::go_format::quote;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{LEEWAY, TokenError, read_object};
@@ -110,25 +111,22 @@ pub struct ObjectLookup<'a> {
     /// The name.
     pub name: &'a str,
     /// The uid that the token names.
-    pub(super) uid: &'a str,
+    uid: &'a str,
 }
 
 impl Claims {
     /// The claims of a token for a service account.
     pub fn of_account(namespace: &str, name: &str, uid: &str) -> Self {
-        let account = ObjectReference {
+        let mut claims = Claims {
+            subject: format!("system:serviceaccount:{namespace}:{name}"),
+            ..Claims::default()
+        };
+        claims.kubernetes.namespace = namespace.to_owned();
+        claims.kubernetes.account = ObjectReference {
             name: name.to_owned(),
             uid: uid.to_owned(),
         };
-        Claims {
-            subject: format!("system:serviceaccount:{namespace}:{name}"),
-            kubernetes: PrivateClaims {
-                namespace: namespace.to_owned(),
-                account,
-                ..PrivateClaims::default()
-            },
-            ..Claims::default()
-        }
+        claims
     }
 
     /// The audiences of the token that are among others.
@@ -141,30 +139,27 @@ impl Claims {
     ///
     /// Behaviour: `ServiceAccountInfo.UserInfo` of `k8s.io/apiserver/pkg/authentication/serviceaccount`.
     pub fn user(&self) -> User {
-        let PrivateClaims {
-            namespace,
-            account,
-            pod,
-            node,
-            ..
-        } = &self.kubernetes;
-        let name = format!("system:serviceaccount:{namespace}:{}", account.name);
+        let own = &self.kubernetes;
+        let (namespace, account) = (&own.namespace, &own.account.name);
+        let name = format!("system:serviceaccount:{namespace}:{account}");
         let group = format!("system:serviceaccounts:{namespace}");
         let mut user = User::new(&name, &["system:serviceaccounts", &group]);
-        user.uid.clone_from(&account.uid);
+        user.uid.clone_from(&own.account.uid);
 
         let mut add = |key: &str, value: &str| {
             let key = format!("authentication.kubernetes.io/{key}");
             user.extra.insert(key, vec![value.to_owned()]);
         };
-        if let Some(pod) = pod
-            .as_ref()
-            .filter(|pod| !pod.name.is_empty() && !pod.uid.is_empty())
+        if let Some(ObjectReference { name, uid }) = &own.pod
+            && !name.is_empty()
+            && !uid.is_empty()
         {
-            add("pod-name", &pod.name);
-            add("pod-uid", &pod.uid);
+            add("pod-name", name);
+            add("pod-uid", uid);
         }
-        if let Some(node) = node.as_ref().filter(|node| !node.name.is_empty()) {
+        if let Some(node) = &own.node
+            && !node.name.is_empty()
+        {
             add("node-name", &node.name);
             // A node that did not exist when the token was made has no uid.
             if !node.uid.is_empty() {
@@ -182,45 +177,33 @@ impl Claims {
     /// Behaviour: `validator.Validate`; the node of a pod is not looked up.
     pub fn lookups(&self) -> impl Iterator<Item = ObjectLookup<'_>> {
         let own = &self.kubernetes;
+        let account = Some(&own.account);
         let node = own.node.as_ref().filter(|_| own.pod.is_none());
         let objects = [
-            (
-                "serviceaccounts",
-                own.namespace.as_str(),
-                Some(&own.account),
-            ),
-            ("secrets", own.namespace.as_str(), own.secret.as_ref()),
-            ("pods", own.namespace.as_str(), own.pod.as_ref()),
-            ("nodes", "", node),
+            ("serviceaccounts", account),
+            ("secrets", own.secret.as_ref()),
+            ("pods", own.pod.as_ref()),
+            ("nodes", node),
         ];
-        objects
-            .into_iter()
-            .filter_map(|(resource, namespace, object)| {
-                let ObjectReference { name, uid } = object?;
-                Some(ObjectLookup {
-                    resource,
-                    namespace,
-                    name,
-                    uid,
-                })
-            })
+        objects.into_iter().filter_map(|(resource, object)| {
+            let ObjectReference { name, uid } = object?;
+            Some(ObjectLookup::new(resource, &own.namespace, name, uid))
+        })
     }
 
     /// Behaviour: `jwt.Claims.Validate`, and the gate `APIServerWebhookAuthenticationToken`, which is off.
     pub(super) fn check_times(&self, now: i64) -> Result<(), TokenError> {
         let own = &self.kubernetes;
-        let is_later =
-            |time: Option<i64>| time.is_some_and(|time| now.saturating_add(LEEWAY) < time);
-        let is_expired = |time: i64| now.saturating_sub(LEEWAY) > time;
+        let is_later = |time: Option<i64>| time.is_some_and(|time| now + LEEWAY < time);
+        let is_webhook = own.validatingwebhookconfiguration.is_some()
+            || own.mutatingwebhookconfiguration.is_some();
         let fault = if is_later(self.not_before) {
             "service account token is not valid yet"
-        } else if self.expiration.is_some_and(is_expired) {
+        } else if self.expiration.is_some_and(|time| time < now - LEEWAY) {
             "service account token has expired"
         } else if is_later(self.issued_at) {
             "service account token is issued in the future"
-        } else if own.validatingwebhookconfiguration.is_some()
-            || own.mutatingwebhookconfiguration.is_some()
-        {
+        } else if is_webhook {
             r#"feature gate "APIServerWebhookAuthenticationToken" is disabled, but token is webhook bound"#
         } else {
             return Ok(());
@@ -229,55 +212,57 @@ impl Claims {
     }
 }
 
-impl ObjectLookup<'_> {
+impl<'a> ObjectLookup<'a> {
+    pub(super) fn new(
+        resource: &'static str,
+        namespace: &'a str,
+        name: &'a str,
+        uid: &'a str,
+    ) -> Self {
+        let namespace = if resource == "nodes" { "" } else { namespace };
+        ObjectLookup {
+            resource,
+            namespace,
+            name,
+            uid,
+        }
+    }
+
     /// Whether the object that was found, if any, is that of the token.
     ///
     /// # Errors
     ///
     /// [`TokenError`] if it is missing, has another uid, or has been deleted for more than a minute.
     pub fn check(&self, found: Option<&Value>, now: Time) -> Result<(), TokenError> {
-        let invalid = |text: String| Err(TokenError::Invalid(text));
-        let invalidated = "service account token has been invalidated";
         let is_account = self.resource == "serviceaccounts";
-        let Some(found) = found else {
-            return invalid(if is_account {
-                let name = fieldmanager_value::internal::go_format::quote(self.name);
-                format!("serviceaccounts {name} not found")
+        let (own, noun) = (self.uid, self.resource.trim_end_matches('s'));
+        let uid = found.and_then(ObjectExt::uid).unwrap_or_default();
+        let deleted =
+            found.and_then(|found| found.metadata_string("deletionTimestamp").parse().ok());
+        let is_deleted =
+            deleted.is_some_and(|time: Time| time.unix_seconds() < now.unix_seconds() - LEEWAY);
+
+        let fault = if found.is_some() && uid != own {
+            if is_account {
+                format!("service account UID ({uid}) does not match claim ({own})")
             } else {
-                invalidated.to_owned()
-            });
-        };
-
-        let (uid, own) = (found.uid().unwrap_or_default(), self.uid);
-        if uid != own {
-            let (title, noun) = match self.resource {
-                "serviceaccounts" => {
-                    return invalid(format!(
-                        "service account UID ({uid}) does not match claim ({own})"
-                    ));
-                }
-                "secrets" => ("secret", "secret"),
-                "pods" => ("pod", "pod"),
-                _ => ("node", "node"),
-            };
-            return invalid(format!(
-                "{title} UID ({uid}) does not match service account {noun} ref claim ({own})"
-            ));
-        }
-
-        let deleted: Option<Time> = found.metadata_string("deletionTimestamp").parse().ok();
-        let limit = now.unix_seconds().saturating_sub(LEEWAY);
-        if deleted.is_some_and(|time| time.unix_seconds() < limit) {
-            return invalid(if is_account {
                 format!(
-                    "service account {}/{} has been deleted",
-                    self.namespace, self.name
+                    "{noun} UID ({uid}) does not match service account {noun} ref claim ({own})"
                 )
-            } else {
-                invalidated.to_owned()
-            });
-        }
-        Ok(())
+            }
+        } else if found.is_some() && !is_deleted {
+            return Ok(());
+        } else if !is_account {
+            "service account token has been invalidated".to_owned()
+        } else if is_deleted {
+            format!(
+                "service account {}/{} has been deleted",
+                self.namespace, self.name
+            )
+        } else {
+            format!("serviceaccounts {} not found", quote(self.name))
+        };
+        Err(TokenError::Invalid(fault))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Requests for tokens: `POST serviceaccounts/NAME/token`.
 
+use std::fmt;
+
 use fieldmanager_managedfields::{Details, Status, Time};
 use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
@@ -43,25 +45,20 @@ struct Binding<'a> {
 }
 
 impl<'a> TokenRequest<'a> {
-    /// Checks the name and the namespace of a decoded request, before its service account is looked up.
+    /// Checks the name in a decoded request, before its service account is looked up. The namespace is checked when the
+    /// request is decoded.
     ///
     /// # Errors
     ///
-    /// 422 if they are not those of the path.
-    pub fn check_name(object: &Value, namespace: &str, name: &str) -> Result<(), Status> {
-        let fields = [
-            ("name", object.name(), name),
-            ("namespace", object.namespace(), namespace),
-        ];
-        for (field, found, expected) in fields {
-            let found = found.unwrap_or_default();
-            if !found.is_empty() && found != expected {
-                let path = FieldPath::root("metadata").child(field);
-                let text = format!("must match the service account {field} if specified");
-                return Err(invalid(name, &[FieldError::invalid(path, found, text)]));
-            }
+    /// 422 if it is not that of the path.
+    pub fn check_name(object: &Value, name: &str) -> Result<(), Status> {
+        let found = object.name().unwrap_or_default();
+        if found.is_empty() || found == name {
+            return Ok(());
         }
-        Ok(())
+        let path = FieldPath::root("metadata").child("name");
+        let text = "must match the service account name if specified";
+        Err(invalid(name, &[FieldError::invalid(path, found, text)]))
     }
 
     /// Checks a decoded request for a service account.
@@ -87,8 +84,8 @@ impl<'a> TokenRequest<'a> {
         }
 
         let spec = object.field("spec");
-        let items = spec.and_then(|spec| spec.field("audiences")?.as_list());
-        let strings = items
+        let audiences = spec.and_then(|spec| spec.field("audiences")?.as_list());
+        let strings = audiences
             .into_iter()
             .flat_map(List::iter)
             .filter_map(Value::as_str);
@@ -96,69 +93,61 @@ impl<'a> TokenRequest<'a> {
         if audiences.is_empty() {
             audiences = issuer.audiences().to_vec();
         }
-
         let seconds = spec.and_then(|spec| spec.field("expirationSeconds")?.as_i64());
-        let seconds = seconds.unwrap_or(3600);
         let request = TokenRequest {
             object,
             account,
             audiences,
-            seconds,
+            seconds: seconds.unwrap_or(3600),
         };
-        let faults = request.faults();
-        if faults.is_empty() {
-            Ok(request)
-        } else {
-            Err(invalid("", &faults))
-        }
+        request.check().map(|()| request)
     }
 
-    fn faults(&self) -> Vec<FieldError> {
-        let field = |name: &str| FieldPath::root("spec").child(name);
+    fn check(&self) -> Result<(), Status> {
         let mut faults = Vec::new();
-        let mut bad_seconds = |text: &str| {
-            faults.push(FieldError::invalid(
-                field("expirationSeconds"),
-                self.seconds,
-                text,
-            ))
+        let fault = |field: &str, value: Value, text: &str| {
+            FieldError::invalid(FieldPath::root("spec").child(field), value, text)
         };
-        if self.seconds < 600 {
-            bad_seconds("may not specify a duration less than 10 minutes");
+        let (field, seconds) = ("expirationSeconds", self.seconds);
+        if seconds < 600 {
+            faults.push(fault(
+                field,
+                seconds.into(),
+                "may not specify a duration less than 10 minutes",
+            ));
         }
-        if self.seconds > 1 << 32 {
-            bad_seconds("may not specify a duration larger than 2^32 seconds");
+        if seconds > 1 << 32 {
+            faults.push(fault(
+                field,
+                seconds.into(),
+                "may not specify a duration larger than 2^32 seconds",
+            ));
         }
 
         let attestations = self
             .object
             .field("spec")
             .and_then(|spec| spec.field("attestations"));
-        let attestations = attestations
-            .cloned()
-            .unwrap_or_else(|| Map::default().into());
+        let attestations = attestations.cloned().unwrap_or_default();
         let count = attestations.as_map().map_or(0, Map::len);
-        let bad_attestations =
-            |text: &str| FieldError::invalid(field("attestations"), attestations.clone(), text);
         if self.binding().is_some_and(|binding| binding.is_webhook()) {
             if self.audiences.len() != 1 {
                 let text = "must be length 1 when bound to a webhook config";
-                faults.push(FieldError::invalid(
-                    field("audiences"),
-                    strings(&self.audiences),
-                    text,
-                ));
+                faults.push(fault("audiences", strings(&self.audiences), text));
             }
             if count != 1 {
                 let text = "webhook bound requests require exactly one admissionReviewAPIGroups attestation";
-                faults.push(bad_attestations(text));
+                faults.push(fault("attestations", attestations, text));
             }
         } else if count != 0 {
-            return vec![bad_attestations(
-                "attestations may only be specified with a webhook bound object reference",
-            )];
+            let text = "attestations may only be specified with a webhook bound object reference";
+            faults = vec![fault("attestations", attestations, text)];
         }
-        faults
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(invalid("", &faults))
+        }
     }
 
     fn binding(&self) -> Option<Binding<'a>> {
@@ -188,11 +177,10 @@ impl<'a> TokenRequest<'a> {
         let Some(binding) = self.binding() else {
             return Ok(None);
         };
-        let namespace = self.account.namespace().unwrap_or_default();
-        let (resource, namespace) = match (binding.group, binding.kind) {
-            ("", "Pod") => ("pods", namespace),
-            ("", "Secret") => ("secrets", namespace),
-            ("", "Node") => ("nodes", ""),
+        let resource = match (binding.group, binding.kind) {
+            ("", "Pod") => "pods",
+            ("", "Secret") => "secrets",
+            ("", "Node") => "nodes",
             (group, kind) => {
                 let gate = " (feature gate APIServerWebhookAuthenticationToken is disabled)";
                 let gate = if binding.is_webhook() { gate } else { "" };
@@ -201,23 +189,30 @@ impl<'a> TokenRequest<'a> {
                 return Err(Status::bad_request(text));
             }
         };
-        Ok(Some(ObjectLookup {
+        let namespace = self.account.namespace().unwrap_or_default();
+        Ok(Some(ObjectLookup::new(
             resource,
             namespace,
-            name: binding.name,
-            uid: binding.uid,
-        }))
+            binding.name,
+            binding.uid,
+        )))
+    }
+}
+
+impl fmt::Debug for TokenGrant {
+    /// Without the answer, since it has the token.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TokenGrant").field(&self.warnings).finish()
     }
 }
 
 impl Binding<'_> {
     fn is_webhook(&self) -> bool {
-        let kinds = [
-            "ValidatingWebhookConfiguration",
-            "MutatingWebhookConfiguration",
-        ];
-        (self.group, self.version) == ("admissionregistration.k8s.io", "v1")
-            && kinds.contains(&self.kind)
+        let is_kind = matches!(
+            self.kind,
+            "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration"
+        );
+        is_kind && (self.group, self.version) == ("admissionregistration.k8s.io", "v1")
     }
 }
 
@@ -272,15 +267,21 @@ impl TokenIssuer {
         claims.not_before = Some(start);
         id.clone_into(&mut claims.id);
 
-        let failed = |error: &dyn std::fmt::Display| {
+        let failed = |error: String| {
             Status::internal(format!(
                 "Internal error occurred: failed to generate token: {error}"
             ))
         };
-        let token = self.sign(claims).map_err(|error| failed(&error))?;
+        let token = self
+            .sign(claims)
+            .map_err(|error| failed(error.to_string()))?;
         let expiration = Time::from_unix_seconds(start.saturating_add(seconds));
-        let expiration = expiration.map_err(|error| failed(&error))?;
-        let answer = answer(request, seconds, now, expiration, token);
+        let expiration = expiration.map_err(|error| failed(error.to_string()))?;
+        let status = [
+            ("expirationTimestamp", expiration.to_string()),
+            ("token", token),
+        ];
+        let answer = answer(request, seconds, now, status);
         Ok(TokenGrant { answer, warnings })
     }
 }
@@ -335,39 +336,38 @@ fn answer(
     request: &TokenRequest<'_>,
     seconds: i64,
     now: Time,
-    expiration: Time,
-    token: String,
+    status: [(&str, String); 2],
 ) -> Value {
-    let part = |name: &str| {
-        request
-            .object
-            .field(name)
-            .and_then(Value::as_map)
-            .cloned()
-            .unwrap_or_default()
-    };
     let account = request.account;
-    let mut metadata = part("metadata");
-    metadata.insert("creationTimestamp", now.to_string());
-    metadata.insert("name", account.name().unwrap_or_default());
-    metadata.insert("namespace", account.namespace().unwrap_or_default());
-    metadata.insert("uid", uid_of(account));
-
-    let mut spec = part("spec");
-    spec.insert("audiences", strings(&request.audiences));
-    spec.insert("expirationSeconds", seconds);
-
-    let mut status = Map::default();
-    status.insert("expirationTimestamp", expiration.to_string());
-    status.insert("token", token);
-
-    let mut answer = request.object.as_map().cloned().unwrap_or_default();
-    answer.insert("apiVersion", format!("{GROUP}/v1"));
-    answer.insert("kind", KIND);
-    answer.insert("metadata", metadata);
-    answer.insert("spec", spec);
-    answer.insert("status", status);
-    answer.into()
+    let metadata = [
+        ("creationTimestamp", now.to_string().into()),
+        ("name", account.name().unwrap_or_default().into()),
+        ("namespace", account.namespace().unwrap_or_default().into()),
+        ("uid", uid_of(account).into()),
+    ];
+    let field = |name| request.object.field(name);
+    let bound = field("spec").and_then(|spec| spec.field("boundObjectRef"));
+    let spec = [
+        ("audiences", strings(&request.audiences)),
+        ("boundObjectRef", bound.cloned().unwrap_or_default()),
+        ("expirationSeconds", seconds.into()),
+    ];
+    let with = |value: Option<&Value>, fields: &[(&str, Value)]| -> Value {
+        let mut map = value.and_then(Value::as_map).cloned().unwrap_or_default();
+        for (name, value) in fields {
+            map.insert(*name, value.clone());
+        }
+        map.into()
+    };
+    let status = status.map(|(name, text)| (name, text.into()));
+    let parts = [
+        ("apiVersion", format!("{GROUP}/v1").into()),
+        ("kind", KIND.into()),
+        ("metadata", with(field("metadata"), &metadata)),
+        ("spec", with(field("spec"), &spec)),
+        ("status", with(None, &status)),
+    ];
+    with(Some(request.object), &parts)
 }
 
 fn strings(items: &[String]) -> Value {
