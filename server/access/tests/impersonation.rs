@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use fieldmanager_access::{Attributes, Decision, Impersonation, ImpersonationMode, Target, User};
+use serde_json::{Value as Json, json};
 
 fn read(headers: &[(&str, &str)]) -> Impersonation {
     Impersonation::from_headers(headers.iter().copied())
@@ -336,4 +337,138 @@ fn the_mode_of_other_users_is_strict_and_asks_for_many_at_once() {
     let (result, asked) = ask(&alice, &read(&headers), None, &["*"]);
     assert_eq!(result.unwrap().1, ImpersonationMode::UserInfo);
     assert_eq!(asked[2..], [format!("{groups} /*")]);
+}
+
+/// Whether one of the rules of a role allows a question.
+fn allows(rules: &Json, question: &Attributes<'_>) -> bool {
+    let Target::Resource {
+        group,
+        resource,
+        subresource,
+        name,
+        ..
+    } = question.target
+    else {
+        return false;
+    };
+    let slash = if subresource.is_empty() { "" } else { "/" };
+    let resource = format!("{resource}{slash}{subresource}");
+    rules.as_array().unwrap().iter().any(|rule| {
+        let has = |list: &str, item: &str| {
+            rule[list]
+                .as_array()
+                .is_some_and(|list| list.contains(&item.into()))
+        };
+        has("verbs", question.verb)
+            && has("apiGroups", group)
+            && has("resources", &resource)
+            && (rule.get("resourceNames").is_none() || has("resourceNames", name))
+    })
+}
+
+/// The text of a 403.
+fn forbidden(question: &Attributes<'_>, reason: &str) -> String {
+    let Target::Resource {
+        group,
+        resource,
+        subresource,
+        namespace,
+        name,
+        ..
+    } = question.target
+    else {
+        return String::new();
+    };
+    let dot = if group.is_empty() { "" } else { "." };
+    let quoted = if name.is_empty() {
+        String::new()
+    } else {
+        format!(" {name:?}")
+    };
+    let slash = if subresource.is_empty() { "" } else { "/" };
+    let place = if namespace.is_empty() {
+        "at the cluster scope".to_owned()
+    } else {
+        format!("in the namespace {namespace:?}")
+    };
+    let colon = if reason.is_empty() { "" } else { ": " };
+    format!(
+        "{resource}{dot}{group}{quoted} is forbidden: User {:?} cannot {} resource \"{resource}{slash}{subresource}\" in API group {group:?} {place}{colon}{reason}",
+        question.user.name, question.verb
+    )
+}
+
+/// Recorded by `comparison/oracle/server/cmd/tokens/impersonations.py`.
+#[test]
+fn impersonations_are_answered_as_by_kube_apiserver() {
+    let recorded: Json = serde_json::from_str(include_str!("data/impersonations.json")).unwrap();
+    let mut differences = Vec::new();
+    for case in recorded.as_array().unwrap() {
+        let headers: Vec<(String, &str)> = case["headers"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|header| {
+                (
+                    header[0].as_str().unwrap().to_lowercase(),
+                    header[1].as_str().unwrap(),
+                )
+            })
+            .collect();
+        let wanted = Impersonation::from_headers(
+            headers.iter().map(|(name, value)| (name.as_str(), *value)),
+        );
+        let requestor = User::new(case["requestor"].as_str().unwrap(), &[]);
+        let target = Target::Resource {
+            group: "authentication.k8s.io",
+            version: "v1",
+            resource: "selfsubjectreviews",
+            subresource: "",
+            namespace: "",
+            name: "",
+        };
+        let request = Attributes {
+            user: &requestor,
+            verb: "create",
+            target,
+        };
+        let found = match wanted {
+            Err(status) => json!({"code": 400, "message": status.message}),
+            Ok(wanted) => {
+                let judge = |question: &Attributes<'_>| Decision {
+                    allowed: allows(&case["rules"], question),
+                    ..Decision::default()
+                };
+                match wanted.unwrap().user(&request, None, judge, forbidden) {
+                    Err(message) => json!({"code": 403, "message": message}),
+                    // The request itself is for those who were authenticated.
+                    Ok((user, _)) if !user.groups.contains(&"system:authenticated".to_owned()) => {
+                        json!({"code": 403, "message": forbidden(&Attributes { user: &user, ..request }, "")})
+                    }
+                    Ok((user, _)) => {
+                        let mut shown = json!({"username": user.name, "groups": user.groups});
+                        if !user.uid.is_empty() {
+                            shown["uid"] = user.uid.into();
+                        }
+                        if !user.extra.is_empty() {
+                            shown["extra"] = json!(user.extra);
+                        }
+                        json!({"code": 201, "user": shown})
+                    }
+                }
+            }
+        };
+        let mut expected = case.clone();
+        expected
+            .as_object_mut()
+            .unwrap()
+            .retain(|key, _| ["code", "message", "user"].contains(&key.as_str()));
+        if found != expected {
+            differences.push(format!(
+                "{}\n  here  {found}\n  there {expected}",
+                case["headers"]
+            ));
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
