@@ -4,6 +4,7 @@
 //! those of the library. The [`driver`] runs a suite on several threads, shrinks a failing case ([`mod@shrink`]), keeps
 //! it in a file that every later run replays, and counts the outcomes ([`tally`]).
 
+pub mod access;
 pub mod builtin;
 pub mod driver;
 pub mod engine;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use fieldmanager_comparison::Error;
+use fieldmanager_comparison::access::Access;
 use fieldmanager_comparison::builtin::{Decode, Defaults, Protobuf};
 use fieldmanager_comparison::driver::{Options, run};
 use fieldmanager_comparison::engine::{Engine, EngineOptions};
@@ -63,6 +64,8 @@ enum SuiteArguments {
     Decode(Recorded),
     /// Objects of built-in kinds in protobuf, as Go writes them
     Protobuf(Recorded),
+    /// Roles and bindings, with the authorizer, the checks of writes and the controller of Kubernetes
+    Access(Recorded),
     /// Validation rules of custom resources, with the API server's CEL
     Rules(Options),
     /// Types and estimated costs of validation rules, with the API server's CEL
@@ -105,6 +108,7 @@ fn start(arguments: Arguments, out: &mut dyn Write) -> Result<bool, Error> {
         SuiteArguments::Server { options, server } => server::start(&options, &server, out),
         SuiteArguments::Decode(recorded) => record::run::<Decode>(&recorded, out),
         SuiteArguments::Protobuf(recorded) => record::run::<Protobuf>(&recorded, out),
+        SuiteArguments::Access(recorded) => record::run::<Access>(&recorded, out),
         SuiteArguments::Rules(options) => run(&options, &|| Rules, out),
         SuiteArguments::Estimates(options) => run(&options, &|| Estimates, out),
         SuiteArguments::Defaults(recorded) => record::run::<Defaults>(&recorded, out),

@@ -1,6 +1,7 @@
-//! Replays recorded answers of Go about objects of built-in kinds.
+//! Replays recorded answers of Go about objects of built-in kinds, roles and bindings.
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
+use fieldmanager_comparison::access::Access;
 use fieldmanager_comparison::builtin::{Decode, Defaults, Protobuf};
 use fieldmanager_comparison::files;
 use fieldmanager_comparison::record::replay;
@@ -31,6 +32,23 @@ fn objects_of_all_kinds_are_read_from_protobuf_as_recorded() {
         1060,
         "{tally}"
     );
+}
+
+#[test]
+fn roles_and_bindings_allow_what_is_recorded() {
+    let file = files::folder("recorded").join("access.json.gz");
+    let (tally, differences) = replay::<Access>(&file).unwrap();
+    assert!(differences.is_empty(), "{:#?}", differences.first());
+    for (kind, least) in [
+        ("authorize: allowed", 40),
+        ("authorize: denied with errors", 80),
+        ("grant: forbidden", 150),
+        ("grant: other error", 80),
+        ("aggregate: applied", 30),
+        ("rules: plain", 80),
+    ] {
+        assert!(tally.get("requests by op", kind) >= least, "{tally}");
+    }
 }
 
 /// The recorded writes whose defaults or errors differ from those of the registries of Go. Most of them differ in checks

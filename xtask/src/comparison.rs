@@ -19,7 +19,7 @@ pub(crate) const SECTIONS: &[Section] = &[
     ("Comparison of validation rules with Kubernetes", rules),
     ("Comparison of patches with Kubernetes", patches),
     (
-        "Comparison of built-in kinds with Kubernetes",
+        "Comparison of built-in kinds, roles and bindings with Kubernetes",
         builtin_kinds,
     ),
     ("What kubectl prints", kubectl),
@@ -165,7 +165,7 @@ fn kubernetes_tests(run: &Run) -> Result<()> {
 fn builtin_kinds(run: &Run) -> Result<()> {
     let program = run.comparison()?;
     let cases = variable("DECODE_CASES", "");
-    for suite in ["decode", "protobuf", "defaults"] {
+    for suite in ["decode", "protobuf", "access", "defaults"] {
         let recorded = format!("comparison/recorded/{suite}.json.gz");
         // The test of `defaults` bounds its known differences.
         if suite != "defaults" {
@@ -179,7 +179,7 @@ fn builtin_kinds(run: &Run) -> Result<()> {
     // The first build of the oracle takes minutes of CPU, so asking Go is a choice.
     if cases.is_empty() {
         run.skip(
-            "DECODE_CASES is not set: built-in kinds are compared with recorded answers alone",
+            "DECODE_CASES is not set: built-in kinds, roles and bindings are compared with recorded answers alone",
         );
     }
     Ok(())

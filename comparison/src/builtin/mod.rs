@@ -44,6 +44,11 @@ pub trait BuiltInSuite {
     fn is_sound(_: &Value) -> bool {
         true
     }
+
+    /// The parts of a case that the shrinker may cut.
+    fn cuts() -> Vec<Cut> {
+        vec![Cut::tree("/object"), Cut::tree("/old")]
+    }
 }
 
 /// The suite `B`.
@@ -69,7 +74,7 @@ impl<B: BuiltInSuite> Suite for BuiltIn<B> {
     }
 
     fn cuts(&self, _: &Value) -> Vec<Cut> {
-        vec![Cut::tree("/object"), Cut::tree("/old")]
+        B::cuts()
     }
 
     fn is_sound(&self, case: &Value) -> bool {

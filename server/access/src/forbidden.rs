@@ -17,13 +17,12 @@ impl Attributes<'_> {
     /// ```
     pub fn forbidden_message(&self, reason: &str) -> String {
         let subject = match self.target {
-            Target::Path(_) => String::new(),
             Target::Resource {
                 group,
                 resource,
                 name,
                 ..
-            } => {
+            } if !group.is_empty() || !resource.is_empty() => {
                 let dot = if group.is_empty() { "" } else { "." };
                 let name = if name.is_empty() {
                     String::new()
@@ -32,6 +31,7 @@ impl Attributes<'_> {
                 };
                 format!("{resource}{dot}{group}{name} is ")
             }
+            _ => String::new(),
         };
         let colon = if reason.is_empty() { "" } else { ": " };
         format!("{subject}forbidden: {}{colon}{reason}", self.denial())

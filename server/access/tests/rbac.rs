@@ -1,4 +1,10 @@
 //! Roles, bindings, and what they allow.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a failed test panics"
+)]
 
 use fieldmanager_access::{
     Attributes, GrantError, GrantRequest, RbacPolicy, Target, User, aggregate_rules,

@@ -105,10 +105,11 @@ pub(super) const GENERATORS: &[Generator] = &[
     },
     Generator {
         name: "answers",
-        title: "Answers of Go about objects of built-in kinds",
+        title: "Answers of Go about objects of built-in kinds, roles and bindings",
         files: &[
             "comparison/recorded/decode.json.gz",
             "comparison/recorded/protobuf.json.gz",
+            "comparison/recorded/access.json.gz",
         ],
         write: answers,
         ..PLAIN
@@ -322,18 +323,21 @@ fn comparison(upgrade: &Upgrade) -> Result<PathBuf> {
 
 fn answers(upgrade: &Upgrade) -> Result<()> {
     let (shell, program) = (&upgrade.shell, comparison(upgrade)?);
-    // The oracle is built from the modules of the release, not from those of the workspace.
-    let oracle = upgrade.work.join("decode");
-    {
-        let _folder = shell.push_dir(upgrade.work.join(SERVER));
-        cached(cmd!(shell, "go build -o {oracle} ./cmd/decode")).run()?;
-    }
-
-    for (suite, cases) in [("decode", "3150"), ("protobuf", "1060")] {
+    for (suite, oracle, cases) in [
+        ("decode", "decode", "3150"),
+        ("protobuf", "decode", "1060"),
+        ("access", "access", "300"),
+    ] {
+        // The oracle is built from the modules of the release, not from those of the workspace.
+        let built = upgrade.work.join(oracle);
+        {
+            let _folder = shell.push_dir(upgrade.work.join(SERVER));
+            cached(cmd!(shell, "go build -o {built} ./cmd/{oracle}")).run()?;
+        }
         let file = upgrade.path(&format!("comparison/recorded/{suite}.json.gz"))?;
         cmd!(
             shell,
-            "{program} {suite} --cases {cases} --oracle {oracle} --record {file}"
+            "{program} {suite} --cases {cases} --oracle {built} --record {file}"
         )
         .run()?;
     }

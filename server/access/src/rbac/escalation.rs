@@ -1,10 +1,8 @@
 //! Nobody grants what they do not have.
 
-use std::collections::BTreeSet;
-
 use fieldmanager_structural::internal::path_segment;
+use fieldmanager_value::Value;
 use fieldmanager_value::internal::{go_format::quote, level};
-use fieldmanager_value::{Map, Value};
 
 use super::cover::{TooManyPermissions, missing};
 use super::policy::{GROUP, RbacPolicy, RoleError, RoleRef, aggregate};
@@ -36,7 +34,7 @@ pub enum GrantError {
     },
     /// 400, with the message.
     BadRequest(String),
-    /// 500: the text after `Internal error occurred: `.
+    /// 500, with the message and without a reason.
     Internal(String),
 }
 
@@ -220,35 +218,24 @@ fn has_selectors(role: &Value) -> bool {
 ///
 /// Behaviour: `IsOnlyMutatingGCFields` of `pkg/registry/rbac`.
 fn changes_only_bookkeeping(new: &Value, old: &Value) -> bool {
-    let without = |object: &Value, names: &[&str]| {
-        let mut map = object.as_map().cloned().unwrap_or_default();
-        for name in names {
-            map.remove(name);
+    let compared = |object: &Value| {
+        let mut object = object.as_map().cloned().unwrap_or_default();
+        let metadata = object.get("metadata").and_then(Value::as_map);
+        let mut metadata = metadata.cloned().unwrap_or_default();
+        for name in ["ownerReferences", "finalizers", "selfLink", "managedFields"] {
+            metadata.remove(name);
         }
-        map
+        object.insert("metadata", Value::Map(metadata));
+        for name in ["apiVersion", "kind"] {
+            object.remove(name);
+        }
+        without_empty("", &Value::Map(object))
     };
-    let metadata = |object: &Value| {
-        let metadata = object.get("metadata").unwrap_or(&Value::Null);
-        let names = ["ownerReferences", "finalizers", "selfLink", "managedFields"];
-        without(metadata, &names)
-    };
-    let rest = |object: &Value| without(object, &["apiVersion", "kind", "metadata"]);
-
-    same_fields(&metadata(new), &metadata(old)) && same_fields(&rest(new), &rest(old))
+    compared(new) == compared(old)
 }
 
-/// Whether two values are equal in Go: empty lists, maps and strings are absent.
-fn same(new: &Value, old: &Value) -> bool {
-    match (new, old) {
-        (Value::Map(new), Value::Map(old)) => level(|| same_fields(new, old)),
-        (Value::List(new), Value::List(old)) => {
-            level(|| new.len() == old.len() && new.iter().zip(old).all(|(new, old)| same(new, old)))
-        }
-        _ => new == old,
-    }
-}
-
-fn same_fields(new: &Map, old: &Map) -> bool {
+/// A value without fields that are empty, which Go does not distinguish from absent ones.
+fn without_empty(name: &str, value: &Value) -> Value {
     let is_present = |name: &str, value: &Value| match value {
         Value::Null => false,
         Value::String(text) => !text.as_str().is_empty(),
@@ -257,20 +244,18 @@ fn same_fields(new: &Map, old: &Map) -> bool {
         Value::Map(map) => !map.is_empty() || name == "aggregationRule",
         _ => true,
     };
-    let names: BTreeSet<&str> = new
-        .iter()
-        .chain(old)
-        .map(|(name, _)| name.as_str())
-        .collect();
-    names.into_iter().all(|name| {
-        let part = |map: &'_ Map| {
-            map.get(name)
-                .filter(|value| is_present(name, value))
-                .cloned()
-        };
-        match (part(new), part(old)) {
-            (Some(new), Some(old)) => same(&new, &old),
-            (new, old) => new.is_none() && old.is_none(),
+    level(|| match value {
+        // The keys of these are not fields.
+        Value::Map(_) if matches!(name, "labels" | "annotations" | "matchLabels") => value.clone(),
+        Value::Map(map) => {
+            let fields = map.iter().map(|(name, value)| {
+                let value = without_empty(name.as_str(), value);
+                (name.clone(), value)
+            });
+            let fields = fields.filter(|(name, value)| is_present(name.as_str(), value));
+            Value::Map(fields.collect())
         }
+        Value::List(list) => Value::List(list.iter().map(|item| without_empty("", item)).collect()),
+        other => other.clone(),
     })
 }
