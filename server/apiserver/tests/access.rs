@@ -5,21 +5,24 @@ use serde_json::{Value as Json, json};
 
 use crate::common::{CRDS, Client, SHOPS, shop, shops};
 
+/// A request for a certificate of the key of nobody.
+const CSR: &str = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlITE1ISUNBUUF3RURFT01Bd0dBMVVFQXd3RllXeHBZMlV3V1RBVEJnY3Foa2pPUFFJQkJnZ3Foa2pPUFFNQgpCd05DQUFTelBDanlYYkdBcWc3SUlQbTVRUjJ4SGVjTmQyd293QkdOZlhBMTZ5M05rMHFGbWs5emVFYVNXSERtClM2M2pIS3dTTmJSTVBvZ0x4MGc5SmJlT3RidFZvQUF3Q2dZSUtvWkl6ajBFQXdJRFNRQXdSZ0loQUl2QjZDVUwKdUd4OEE0Nmc2QXR5ekh1dnFsVjhqcWxtOXU2R090TEttcUpvQWlFQXJOT2FLRU1UZDdCanliaE4vNnViR1BtawpkRE15R2NDc08wNXIxd28zZW1vPQotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K";
+
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// The administrator of a server whose roles decide.
-async fn admin() -> Client {
+/// A server whose roles decide, and its administrator.
+async fn server() -> (Client, Client) {
     let builder = ApiServer::builder()
         .authorization(Authorization::Rbac)
         .collection(Collection::Stepped)
         .page(false);
-    Client {
-        server: builder
-            .build()
-            .await
-            .unwrap()
-            .client_as("root", &["system:masters"]),
-    }
+    let server = builder.build().await.unwrap();
+    let admin = server.client_as("root", &["system:masters"]);
+    (Client { server }, Client { server: admin })
+}
+
+async fn admin() -> Client {
+    server().await.1
 }
 
 impl Client {
@@ -231,6 +234,107 @@ async fn reviews_say_what_requests_may_do() {
         .await
         .expect(201);
     assert_eq!(answer["status"].get("authenticated"), None);
+}
+
+#[tokio::test]
+async fn a_request_for_a_certificate_names_its_user() {
+    let admin = admin().await;
+    let csrs = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+    let rule = json!([{"apiGroups": ["certificates.k8s.io"], "resources": ["*"], "verbs": ["*"]}]);
+    admin.allow("alice", "", rule).await;
+    let alice = admin.as_user("alice", &["dev"]);
+    let request = json!({
+        "metadata": {"name": "alice"},
+        "spec": {
+            "request": CSR, "signerName": "example.com/clients", "usages": ["client auth"],
+            "username": "root", "uid": "0", "extra": {"a": ["b"]},
+        },
+    });
+    let created = alice.post(csrs, &request).await.expect(201);
+    let spec = &created["spec"];
+    assert_eq!(spec["username"], "alice");
+    assert_eq!(spec["groups"], json!(["dev", "system:authenticated"]));
+    assert_eq!((spec.get("uid"), spec.get("extra")), (None, None));
+}
+
+#[tokio::test]
+async fn tokens_of_service_accounts_end_with_what_they_are_bound_to() {
+    let (server, admin) = server().await;
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    let robot = json!({"metadata": {"name": "robot"}});
+    admin.post(accounts, &robot).await.expect(201);
+    let secret = json!({"metadata": {"name": "key"}});
+    admin
+        .post("/api/v1/namespaces/default/secrets", &secret)
+        .await
+        .expect(201);
+    let reference = json!({"apiVersion": "v1", "kind": "Secret", "name": "key"});
+    let asked = json!({"spec": {"boundObjectRef": reference, "expirationSeconds": 600}});
+    let granted = admin
+        .post(&format!("{accounts}/robot/token"), &asked)
+        .await
+        .expect(201);
+    let token = granted["status"]["token"].as_str().unwrap().to_owned();
+
+    let who = async |token: &str| {
+        let header = format!("Bearer {token}");
+        let headers = [
+            ("authorization", header.as_str()),
+            ("content-type", "application/json"),
+        ];
+        let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+        server.send("POST", path, &headers, "{}").await
+    };
+    let user = who(&token).await.expect(201)["status"]["userInfo"].clone();
+    assert_eq!(user["username"], "system:serviceaccount:default:robot");
+    let groups = [
+        "system:serviceaccounts",
+        "system:serviceaccounts:default",
+        "system:authenticated",
+    ];
+    assert_eq!(user["groups"], json!(groups));
+
+    let review = json!({"spec": {"token": token}});
+    let reviews = "/apis/authentication.k8s.io/v1/tokenreviews";
+    let answer = admin.post(reviews, &review).await.expect(201);
+    assert_eq!(answer["status"]["authenticated"], true);
+    let other = json!({"spec": {"token": token, "audiences": ["vault"]}});
+    let answer = admin.post(reviews, &other).await.expect(201);
+    assert_eq!(answer["status"].get("authenticated"), None);
+
+    admin
+        .send("DELETE", "/api/v1/namespaces/default/secrets/key", &[], "")
+        .await
+        .expect(200);
+    assert_eq!(who(&token).await.code, 401);
+    let answer = admin.post(reviews, &review).await.expect(201);
+    assert_eq!(answer["status"].get("authenticated"), None);
+
+    // Others verify tokens by the keys that the server publishes.
+    let keys = admin.get("/openid/v1/jwks").await.expect(200);
+    assert_eq!(keys["keys"][0]["alg"], "ES256");
+}
+
+#[tokio::test]
+async fn who_may_impersonate_is_another() {
+    let admin = admin().await;
+    let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    let headers = [
+        ("content-type", "application/json"),
+        ("impersonate-user", "carol"),
+        ("impersonate-group", "dev"),
+    ];
+    let answer = admin.send("POST", path, &headers, "{}").await.expect(201);
+    let user = json!({"username": "carol", "groups": ["dev", "system:authenticated"]});
+    assert_eq!(answer["status"]["userInfo"], user);
+
+    let alice = admin.as_user("alice", &[]);
+    let refused = alice.send("POST", path, &headers, "{}").await.expect(403);
+    assert!(
+        refusal(&refused)
+            .starts_with("users \"carol\" is forbidden: User \"alice\" cannot impersonate"),
+        "{refused}"
+    );
 }
 
 #[tokio::test]

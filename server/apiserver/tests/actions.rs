@@ -538,7 +538,8 @@ async fn reviews_answer_with_their_own_status_and_metadata() {
         )
         .await
         .expect(201);
-    assert_eq!(answer["status"], json!({"allowed": true}));
+    let reason = "everything is allowed: the server has no authorization";
+    assert_eq!(answer["status"], json!({"allowed": true, "reason": reason}));
     assert_eq!(answer["spec"]["resourceAttributes"], asked);
 
     let body = json!({"metadata": {"name": "n", "labels": {"a": "b"}}, "spec": {"namespace": "default"},

@@ -353,24 +353,6 @@ async fn actions_that_need_a_kubelet_are_not_implemented() {
             (&json!("NotImplemented"), &json!(message))
         );
     }
-    let accounts = "/api/v1/namespaces/default/serviceaccounts";
-    client
-        .post(accounts, &json!({"metadata": {"name": "robot"}}))
-        .await
-        .expect(201);
-    let request =
-        json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
-    let tokens = client
-        .post(&format!("{accounts}/robot/token"), &request)
-        .await
-        .expect(501);
-    assert!(
-        tokens["message"]
-            .as_str()
-            .unwrap()
-            .ends_with(": it has no key that signs tokens"),
-        "{tokens}"
-    );
     let proxy = client
         .get("/api/v1/namespaces/default/services/kubernetes/proxy")
         .await

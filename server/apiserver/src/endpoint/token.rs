@@ -103,7 +103,12 @@ impl Core {
         let facts = call.served.facts.subresource("token");
         let kind = facts.ok_or_else(Failure::resource_not_found)?;
         let body = read_body(call, &kind.kind)?;
-        TokenRequest::check_name(&body, call.namespace, call.name)?;
+        let namespace = text(&body, &["metadata", "namespace"]);
+        if !namespace.is_empty() && namespace != call.namespace {
+            let message = "the namespace of the provided object does not match the namespace sent on the request";
+            return Err(Failure::bad_request(message));
+        }
+        TokenRequest::check_name(&body, call.name)?;
         let key = call.served.key(call.namespace, call.name)?;
         let stored = self.store.get(&key, None).await?.entry;
         let account = stored.ok_or_else(|| Failure::not_found(call))?.object;

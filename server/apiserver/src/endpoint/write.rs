@@ -6,7 +6,8 @@ use fieldmanager_value::Value;
 use super::read::internal;
 use super::services::Allocation;
 use super::{Answer, Call, Core, Failure, Verb};
-use crate::object::{text, with_metadata};
+use crate::access::user_info;
+use crate::object::{text, with, with_metadata};
 use crate::pool::{check_deadline, completing, enter};
 use crate::store::{Entry, Key, Revision, StoreError, Write, unshared_bytes};
 
@@ -38,7 +39,8 @@ impl Core {
             let request = self.request(call, &options, now, &uid).name_suffix(&suffix);
             let made = handlers.create(&request, None, call.body);
             check_deadline()?;
-            let outcome = self.admitted(call, made).await?;
+            let mut outcome = self.admitted(call, made).await?;
+            outcome.object = requested(call, outcome.object);
             self.check_grant(call, &outcome.object, None).await?;
             // The handlers may generate the name, so the key is known only now.
             let key = call
@@ -246,6 +248,27 @@ impl Core {
         self.written(call.served, key, &outcome).await?;
         Ok(answer(outcome))
     }
+}
+
+/// An object that is created, with its user, if it is a request for a certificate.
+///
+/// Behaviour: `PrepareForCreate` of `k8s.io/kubernetes/pkg/registry/certificates/certificates`.
+fn requested(call: &Call<'_>, object: Value) -> Value {
+    let facts = &call.served.facts;
+    let is_request =
+        (&*facts.group, &*facts.kind) == ("certificates.k8s.io", "CertificateSigningRequest");
+    let Some(Value::Map(spec)) = object.get("spec").filter(|_| is_request) else {
+        return object;
+    };
+    let user = user_info(call.user);
+    let mut spec = spec.clone();
+    for name in ["username", "uid", "groups", "extra"] {
+        match user.get(name) {
+            Some(value) => drop(spec.insert(name, value.clone())),
+            None => drop(spec.remove(name)),
+        }
+    }
+    with(&object, "spec", spec)
 }
 
 fn run(

@@ -188,7 +188,6 @@ pub(super) const KINDS: &[KindDescription] = &[
     },
     KindDescription {
         returns_deleted: true,
-        unserved: "it has no key that signs tokens",
         ..KindDescription::of("", &["v1"], "ServiceAccount")
     },
 ];
