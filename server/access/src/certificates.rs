@@ -8,7 +8,9 @@ use fieldmanager_managedfields::Time;
 use ring::digest::{SHA256, digest};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::{WebPkiSupportedAlgorithms, ring as provider};
-use rustls::pki_types::{CertificateDer, SubjectPublicKeyInfoDer, TrustAnchor, UnixTime};
+use rustls::pki_types::{
+    CertificateDer, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer, TrustAnchor, UnixTime,
+};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, SignatureScheme};
 use webpki::{EndEntityCert, ExtendedKeyUsageValidator, KeyPurposeIdIter, RawPublicKeyEntity};
@@ -106,7 +108,7 @@ impl ClientAuthorities {
         if certificate.tbs_certificate().version() == Version::V1 {
             let mut valid = valid;
             if !is_valid(&certificate, now)
-                || !valid.any(|authority| authority.has_signed(&certificate))
+                || !valid.any(|authority| authority.has_signed(&certificate) == Some(true))
             {
                 let text = "expired, or not signed by an authority";
                 return Err(CertificateError::Unverified(text.to_owned()));
@@ -159,32 +161,24 @@ impl Authority {
             || constraints.is_ok_and(|found| found.is_some_and(|(_, constraints)| constraints.ca))
     }
 
-    fn has_signed(&self, certificate: &Certificate) -> bool {
+    /// Whether a certificate of version 1 is of this authority; nothing if it cannot be read.
+    fn has_signed(&self, certificate: &Certificate) -> Option<bool> {
         let (own, body) = (
             self.certificate.tbs_certificate(),
             certificate.tbs_certificate(),
         );
-        if body.issuer() != own.subject() {
-            return false;
-        }
-        let (Ok(key), Ok(message)) = (own.subject_public_key_info().to_der(), body.to_der()) else {
-            return false;
-        };
-        let (Ok(algorithm), Some(signature)) = (
-            certificate.signature_algorithm().to_der(),
-            certificate.signature().as_bytes(),
-        ) else {
-            return false;
-        };
-        let key = SubjectPublicKeyInfoDer::from(key);
-        let Ok(key) = RawPublicKeyEntity::try_from(&key) else {
-            return false;
-        };
+        let key = SubjectPublicKeyInfoDer::from(own.subject_public_key_info().to_der().ok()?);
+        let key = RawPublicKeyEntity::try_from(&key).ok()?;
+        let message = body.to_der().ok()?;
+        let signature = certificate.signature().as_bytes()?;
+        let algorithm = certificate.signature_algorithm().to_der().ok()?;
+
         // The identifiers of algorithms are without the tag and the length of their sequence.
-        webpki::ALL_VERIFICATION_ALGS.iter().any(|one| {
+        let is_signed = |one: &&dyn SignatureVerificationAlgorithm| {
             algorithm.get(2..) == Some(one.signature_alg_id().as_ref())
                 && key.verify_signature(*one, &message, signature).is_ok()
-        })
+        };
+        Some(body.issuer() == own.subject() && webpki::ALL_VERIFICATION_ALGS.iter().any(is_signed))
     }
 }
 

@@ -63,11 +63,8 @@ impl Impersonation {
                 Some("group") => wanted.groups.push(value.to_owned()),
                 Some(other) => {
                     if let Some(key) = other.strip_prefix("extra-") {
-                        wanted
-                            .extra
-                            .entry(extra_key(key))
-                            .or_default()
-                            .push(value.to_owned());
+                        let values = wanted.extra.entry(extra_key(key));
+                        values.or_default().push(value.to_owned());
                     }
                 }
                 None => {}
@@ -97,20 +94,16 @@ impl Impersonation {
             let items: Vec<String> = items.iter().map(|item| quote(item).to_string()).collect();
             format!("[]string{{{}}}", items.join(", "))
         };
-        let groups = if self.groups.is_empty() {
-            "[]string(nil)".to_owned()
-        } else {
-            strings(&self.groups)
+        let groups = match self.groups.as_slice() {
+            [] => "[]string(nil)".to_owned(),
+            groups => strings(groups),
         };
-        let extra: Vec<String> = self
-            .extra
-            .iter()
-            .map(|(key, values)| format!("{}:{}", quote(key), strings(values)))
-            .collect();
-        let extra = if extra.is_empty() {
-            "(nil)".to_owned()
-        } else {
-            format!("{{{}}}", extra.join(", "))
+        let pair =
+            |(key, values): (&String, &Vec<String>)| format!("{}:{}", quote(key), strings(values));
+        let extra: Vec<String> = self.extra.iter().map(pair).collect();
+        let extra = match extra.join(", ").as_str() {
+            "" => "(nil)".to_owned(),
+            extra => format!("{{{extra}}}"),
         };
         format!(
             r#"&user.DefaultInfo{{Name:"", UID:{}, Groups:{groups}, Extra:map[string][]string{extra}}}"#,
@@ -182,10 +175,8 @@ fn extra_key(text: &str) -> String {
         digits.len() == 2 && digits.iter().all(u8::is_ascii_hexdigit)
     });
     let decoded = percent_decode_str(text).decode_utf8();
-    decoded
-        .ok()
-        .filter(|_| is_escaped)
-        .map_or_else(|| text.to_owned(), Into::into)
+    let decoded = decoded.ok().filter(|_| is_escaped);
+    decoded.map_or_else(|| text.to_owned(), Into::into)
 }
 
 impl ImpersonationMode {
@@ -206,9 +197,8 @@ impl ImpersonationMode {
         let is_account = service_account(&wanted.name).is_some();
         match self {
             AssociatedNode => {
-                let own = requestor
-                    .extra
-                    .get("authentication.kubernetes.io/node-name");
+                let own = &requestor.extra;
+                let own = own.get("authentication.kubernetes.io/node-name");
                 let own = own.filter(|_| service_account(&requestor.name).is_some());
                 has_only_name && node.is_some_and(|node| own.is_some_and(|own| *own == [node]))
             }
@@ -230,9 +220,8 @@ fn node_name(user: &str) -> Option<&str> {
 ///
 /// Behaviour: `SplitUsername` of `k8s.io/apiserver/pkg/authentication/serviceaccount`.
 fn service_account(user: &str) -> Option<(&str, &str)> {
-    let (namespace, name) = user
-        .strip_prefix("system:serviceaccount:")?
-        .split_once(':')?;
+    let account = user.strip_prefix("system:serviceaccount:")?;
+    let (namespace, name) = account.split_once(':')?;
     let is_label =
         namespace.len() <= 63 && !namespace.contains('.') && subdomain_1123(namespace).is_empty();
     (is_label && subdomain_1123(name).is_empty()).then_some((namespace, name))
@@ -255,10 +244,8 @@ impl<E, A: FnMut(&Attributes<'_>) -> Decision, R: Fn(&Attributes<'_>, &str) -> E
         // Only the oldest questions are about the core group.
         let mut group = "";
         if let Some(mode) = self.mode.constraint() {
-            self.ask(
-                &format!("impersonate-on:{mode}:{}", request.verb),
-                request.target,
-            )?;
+            let on = format!("impersonate-on:{mode}:{}", request.verb);
+            self.ask(&on, request.target)?;
             verb = format!("{verb}:{mode}");
             group = AUTHENTICATION;
         }
@@ -266,14 +253,12 @@ impl<E, A: FnMut(&Attributes<'_>) -> Decision, R: Fn(&Attributes<'_>, &str) -> E
 
         let (mut resource, mut namespace, mut name) = ("users", "", wanted.name.as_str());
         if let Some(node) = node_name(name).filter(|_| is_constrained) {
-            (resource, name) = (
-                "nodes",
-                if self.mode == AssociatedNode {
-                    "*"
-                } else {
-                    node
-                },
-            );
+            resource = "nodes";
+            name = if self.mode == AssociatedNode {
+                "*"
+            } else {
+                node
+            };
             groups = vec!["system:nodes".to_owned()];
         } else if let Some(account) = service_account(name) {
             (namespace, name) = account;
@@ -291,17 +276,18 @@ impl<E, A: FnMut(&Attributes<'_>) -> Decision, R: Fn(&Attributes<'_>, &str) -> E
         self.ask_groups(&verb, group)?;
         self.ask_extra(&verb)?;
 
-        let is_unauthenticated = wanted.name == "system:anonymous";
-        let unauthenticated = "system:unauthenticated".to_owned();
-        if !groups.contains(&unauthenticated) {
-            let everybody = if is_unauthenticated {
-                unauthenticated
-            } else {
-                "system:authenticated".to_owned()
-            };
-            if !groups.contains(&everybody) {
-                groups.push(everybody);
-            }
+        let nobody = "system:unauthenticated";
+        let is_anonymous = wanted.name == "system:anonymous";
+        let everybody = if is_anonymous {
+            nobody
+        } else {
+            "system:authenticated"
+        };
+        if !groups
+            .iter()
+            .any(|group| group == everybody || group == nobody)
+        {
+            groups.push(everybody.to_owned());
         }
         Ok(User {
             name: wanted.name.clone(),
@@ -353,35 +339,21 @@ impl<E, A: FnMut(&Attributes<'_>) -> Decision, R: Fn(&Attributes<'_>, &str) -> E
     }
 
     fn ask(&mut self, verb: &str, target: Target<'_>) -> Result<(), E> {
-        let Decision {
-            allowed,
-            reason,
-            error,
-        } = (self.allows)(&Attributes {
-            user: self.requestor,
-            verb,
-            target,
-        });
-        if allowed {
+        let user = self.requestor;
+        let found = (self.allows)(&Attributes { user, verb, target });
+        if found.allowed {
             return Ok(());
         }
-        let colon = if error.is_empty() || reason.is_empty() {
-            ""
-        } else {
-            ": "
-        };
-        Err(self.refuse(verb, target, &format!("{error}{colon}{reason}")))
+        let texts = [found.error, found.reason]
+            .into_iter()
+            .filter(|text| !text.is_empty());
+        let texts: Vec<String> = texts.collect();
+        Err(self.refuse(verb, target, &texts.join(": ")))
     }
 
     fn refuse(&self, verb: &str, target: Target<'_>, reason: &str) -> E {
-        (self.refuse)(
-            &Attributes {
-                user: self.requestor,
-                verb,
-                target,
-            },
-            reason,
-        )
+        let user = self.requestor;
+        (self.refuse)(&Attributes { user, verb, target }, reason)
     }
 }
 
@@ -410,10 +382,8 @@ fn check_extra(extra: &BTreeMap<String, Vec<String>>) -> Result<(), String> {
         } else if let Some(fault) = prefixed_path_fault(key) {
             format!("an invalid key in extra is not allowed: {fault}")
         } else if key.chars().any(char::is_uppercase) {
-            format!(
-                "a non-lowercase key in extra is not allowed: {}",
-                quote(key)
-            )
+            let key = quote(key);
+            format!("a non-lowercase key in extra is not allowed: {key}")
         } else if values.iter().any(String::is_empty) {
             "the empty string value in extra is not allowed".to_owned()
         } else {
@@ -426,30 +396,25 @@ fn check_extra(extra: &BTreeMap<String, Vec<String>>) -> Result<(), String> {
 
 /// Behaviour: `IsDomainPrefixedPath`.
 fn prefixed_path_fault(key: &str) -> Option<String> {
-    let fault = |value: &str, text: String| {
-        let path = FieldPath::root("extra").child("key");
-        Some(FieldError::invalid(path, value, text).to_string())
-    };
-    let parts = key
-        .split_once('/')
-        .filter(|(host, path)| !host.is_empty() && !path.is_empty());
-    let Some((host, path)) = parts else {
-        return fault(
+    let parts = key.split_once('/');
+    let is_path = |c: char| c.is_ascii_alphanumeric() || "/-._~%!$&'()*+,;=:".contains(c);
+    let (value, text) = match parts.filter(|(host, path)| !host.is_empty() && !path.is_empty()) {
+        None => (
             key,
             r#"must be a domain-prefixed path (such as "acme.io/foo")"#.to_owned(),
-        );
+        ),
+        Some((host, path)) => match subdomain_1123(host).into_iter().next() {
+            Some(text) => (host, text),
+            None if path.chars().all(is_path) => return None,
+            None => {
+                let syntax = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+";
+                (
+                    path,
+                    format!("Invalid path (regex used for validation is '{syntax}')"),
+                )
+            }
+        },
     };
-    if let Some(text) = subdomain_1123(host).into_iter().next() {
-        return fault(host, text);
-    }
-    let is_path = |c: char| c.is_ascii_alphanumeric() || "/-._~%!$&'()*+,;=:".contains(c);
-    if path.chars().all(is_path) {
-        None
-    } else {
-        fault(
-            path,
-            r"Invalid path (regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')"
-                .to_owned(),
-        )
-    }
+    let field = FieldPath::root("extra").child("key");
+    Some(FieldError::invalid(field, value, text).to_string())
 }

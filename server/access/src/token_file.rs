@@ -25,7 +25,7 @@ pub struct StaticTokens(Vec<(String, User)>);
 #[error("line {line}: {text}")]
 pub struct TokenFileError {
     /// The line, from 1 on.
-    pub line: usize,
+    pub line: u64,
     text: &'static str,
 }
 
@@ -40,35 +40,38 @@ impl StaticTokens {
     ///
     /// # Errors
     ///
-    /// [`TokenFileError`] for quotes that do not pair, tokens that no request can send, and a file without tokens.
+    /// [`TokenFileError`] for quotes that are not closed, tokens that no request can send, and a file without tokens.
     pub fn from_csv(text: &str) -> Result<Self, TokenFileError> {
         let mut tokens = Vec::new();
-        let mut rest = text;
-        let mut line = 1;
-        while !rest.is_empty() {
-            let first = line;
-            let fail = |text| TokenFileError { line: first, text };
-            let (fields, after) = record(rest).map_err(fail)?;
-            let read = rest.len() - after.len();
-            line += rest.get(..read).unwrap_or_default().matches('\n').count();
-            rest = after;
-            let mut fields = fields.into_iter();
-            let token = fields.next().unwrap_or_default();
-            let more = (fields.next(), fields.next(), fields.next());
-            if token.is_empty() && more.0.is_none() {
-                continue;
+        let mut reader = csv::ReaderBuilder::new();
+        reader
+            .has_headers(false)
+            .flexible(true)
+            .comment(Some(b'#'))
+            .trim(csv::Trim::All);
+        for record in reader.from_reader(text.as_bytes()).records() {
+            // A text that is a string has no fields that are not UTF-8, and lines may have any number of fields.
+            let record = record.unwrap_or_default();
+            let line = record.position().map_or(1, csv::Position::line);
+            let fail = |text| Err(TokenFileError { line, text });
+
+            // A quote that is not closed takes the lines after it.
+            if record.iter().any(|field| field.contains(['"', '\n'])) {
+                return fail("a quote that is not closed, or in a field");
             }
+            let token = record.get(0).unwrap_or_default();
             if token.is_empty() || !token.chars().all(|c| c.is_ascii_graphic()) {
-                return Err(fail(
-                    "expected a token of printable characters in the first column",
-                ));
+                return fail("expected a token of printable characters in the first column");
             }
-            tokens.push((token, user(more)));
+            if record.get(1).is_some_and(str::is_empty) {
+                return fail("expected the name of a user in the second column");
+            }
+            tokens.push((token.to_owned(), user(&record)));
         }
 
         if tokens.is_empty() {
             let text = "expected at least one token";
-            return Err(TokenFileError { line, text });
+            return Err(TokenFileError { line: 1, text });
         }
         Ok(StaticTokens(tokens))
     }
@@ -91,10 +94,13 @@ impl StaticTokens {
     /// The user of a token. All tokens are compared, and the time does not depend on how many characters are right.
     pub fn user(&self, token: &str) -> Option<&User> {
         let is_same = |own: &str| bool::from(own.as_bytes().ct_eq(token.as_bytes()));
-        self.0.iter().fold(
-            None,
-            |found, (own, user)| if is_same(own) { Some(user) } else { found },
-        )
+        let mut found = None;
+        for (own, user) in &self.0 {
+            if is_same(own) {
+                found = Some(user);
+            }
+        }
+        found
     }
 }
 
@@ -106,67 +112,13 @@ impl fmt::Debug for StaticTokens {
     }
 }
 
-fn user((name, uid, groups): (Option<String>, Option<String>, Option<String>)) -> User {
-    let Some(name) = name else {
+fn user(record: &csv::StringRecord) -> User {
+    let Some(name) = record.get(1) else {
         return User::new("admin", &[MASTERS]);
     };
-    let groups = groups.unwrap_or_default();
-    let groups: Vec<&str> = groups
-        .split(',')
-        .filter(|group| !group.is_empty())
-        .collect();
-    let mut user = User::new(&name, &groups);
-    user.uid = uid.unwrap_or_default();
+    let groups = record.get(3).unwrap_or_default().split(',');
+    let groups: Vec<&str> = groups.filter(|group| !group.is_empty()).collect();
+    let mut user = User::new(name, &groups);
+    record.get(2).unwrap_or_default().clone_into(&mut user.uid);
     user
-}
-
-/// The fields of the first record of a text, and what follows it. A quoted field may contain commas, line breaks and, doubled,
-/// quotes.
-///
-/// Behaviour: `encoding/csv` of Go.
-fn record(text: &str) -> Result<(Vec<String>, &str), &'static str> {
-    if text.starts_with('#') {
-        return Ok((
-            Vec::new(),
-            text.split_once('\n').map_or("", |(_, rest)| rest),
-        ));
-    }
-
-    let mut fields = Vec::new();
-    let mut rest = text;
-    loop {
-        let field = rest.trim_start_matches([' ', '\t']);
-        let after;
-        if let Some(mut quoted) = field.strip_prefix('"') {
-            let mut content = String::new();
-            loop {
-                let unpaired = "a quoted field without a second quote";
-                let (part, tail) = quoted.split_once('"').ok_or(unpaired)?;
-                content.push_str(part);
-                let Some(tail) = tail.strip_prefix('"') else {
-                    after = tail.trim_start_matches([' ', '\t', '\r']);
-                    break;
-                };
-                content.push('"');
-                quoted = tail;
-            }
-            fields.push(content);
-        } else {
-            let end = field.find([',', '\n']).unwrap_or(field.len());
-            let (content, tail) = field.split_at(end);
-            if content.contains('"') {
-                return Err("a quote in a field without quotes");
-            }
-            fields.push(content.trim().to_owned());
-            after = tail;
-        }
-
-        if let Some(next) = after.strip_prefix(',') {
-            rest = next;
-        } else if after.is_empty() || after.starts_with('\n') {
-            return Ok((fields, after.get(1..).unwrap_or_default()));
-        } else {
-            return Err("text after a quoted field");
-        }
-    }
 }

