@@ -75,6 +75,7 @@ fn question(random: &mut Random, objects: &[Value]) -> Value {
     if random.chance(3) {
         groups.push("system:masters");
     }
+
     let mut out = json!({"user": random.name(&USERS), "groups": groups, "namespace": random.name(&NAMESPACES)});
     let op = random.weighted(
         &[
@@ -89,6 +90,7 @@ fn question(random: &mut Random, objects: &[Value]) -> Value {
     match op {
         "authorize" if random.chance(25) => {
             set(&mut out, "verb", random.name(&VERBS));
+            // A path has no namespace, and is not empty.
             let path = random.name(&PATHS);
             set(&mut out, "namespace", "");
             set(&mut out, "path", if path.is_empty() { "/x" } else { path });
@@ -118,6 +120,7 @@ fn question(random: &mut Random, objects: &[Value]) -> Value {
         "aggregate" => set(&mut out, "name", random.name(&ROLES)),
         _ => {}
     }
+
     out
 }
 
@@ -172,6 +175,8 @@ fn change(random: &mut Random, object: &mut Value) {
         ("resourceVersion", json!("1")),
         ("generateName", json!("")),
     ]);
+
+    // Most of what does not count is metadata.
     if random.chance(75) {
         let metadata = object.pointer_mut("/metadata");
         metadata
@@ -179,6 +184,7 @@ fn change(random: &mut Random, object: &mut Value) {
             .for_each(|metadata| set(metadata, name, value.clone()));
         return;
     }
+
     match object
         .get("kind")
         .and_then(Value::as_str)
@@ -206,6 +212,7 @@ fn object(random: &mut Random, kind: &str, is_stored: bool) -> Value {
     if !kind.starts_with("Cluster") {
         set(&mut metadata, "namespace", random.name(&NAMESPACES));
     }
+
     let mut out = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind});
     if is_role {
         set(&mut metadata, "labels", labels(random));
@@ -225,6 +232,7 @@ fn object(random: &mut Random, kind: &str, is_stored: bool) -> Value {
         let subjects: Vec<Value> = (0..random.between(0, 4)).map(|_| subject(random)).collect();
         set(&mut out, "subjects", subjects);
         let bad_names: &[&'static str] = if is_stored { &["gone"] } else { &BAD_ROLES };
+        // Validation refuses to store other names and kinds.
         let names = if random.chance(10) { bad_names } else { &ROLES };
         let name = random.name(names);
         let bad_kind = u32::from(!is_stored) * 3;
@@ -241,6 +249,7 @@ fn object(random: &mut Random, kind: &str, is_stored: bool) -> Value {
             json!({"apiGroup": "rbac.authorization.k8s.io", "kind": role_kind, "name": name}),
         );
     }
+
     set(&mut out, "metadata", metadata);
     out
 }

@@ -103,29 +103,47 @@ fn respond(policy: &RbacPolicy, objects: &[Own], question: &Value) -> Value {
     match text(question, "op") {
         "authorize" => authorize(policy, &user, question),
         "rules" => json!({"status": back(&policy.rules_review(&user, namespace))}),
-        "grant" => {
-            let request = GrantRequest {
-                user: &user,
-                namespace,
-                name,
-            };
-            let object = own(member(question, "object"));
-            let old = question.get("old").map(own);
-            let result = policy.check_grant(&request, &object, old.as_ref());
-            result.map_or_else(|error| refusal(&object, error), |()| json!({}))
-        }
+        "grant" => grant(policy, &user, question),
         _ => {
-            let metadata = |object: &Own| back(object.get("metadata").unwrap_or(&Own::Null));
-            let cluster_roles = objects
-                .iter()
-                .filter(|object| object.get("kind").and_then(Own::as_str) == Some("ClusterRole"));
-            let role = cluster_roles
-                .clone()
-                .find(|object| text(&metadata(object), "name") == name);
-            let rules = role.and_then(|role| aggregate_rules(role, cluster_roles));
+            let rules = aggregate(objects, name);
             json!({"rules": rules.map(|rules| back(&Own::from(rules)))})
         }
     }
+}
+
+fn grant(policy: &RbacPolicy, user: &User, question: &Value) -> Value {
+    let object = member(question, "object");
+    let resource = text(object, "kind").to_lowercase() + "s";
+    let is_cluster = resource.starts_with("cluster");
+    let request = GrantRequest {
+        user,
+        resource: &resource,
+        namespace: if is_cluster {
+            ""
+        } else {
+            text(question, "namespace")
+        },
+        name: text(question, "name"),
+    };
+    let old = question.get("old").map(own);
+    let result = policy.check_grant(&request, &own(object), old.as_ref());
+    result.map_or_else(|error| refusal(object, error), |()| json!({}))
+}
+
+fn aggregate(objects: &[Own], name: &str) -> Option<Vec<Own>> {
+    let name_of = |object: &Own| {
+        object
+            .get("metadata")?
+            .get("name")?
+            .as_str()
+            .map(str::to_owned)
+    };
+    let cluster_roles = objects
+        .iter()
+        .filter(|object| object.get("kind").and_then(Own::as_str) == Some("ClusterRole"));
+    let mut named = cluster_roles.clone();
+    let role = named.find(|object| name_of(object).as_deref() == Some(name))?;
+    aggregate_rules(role, cluster_roles)
 }
 
 fn authorize(policy: &RbacPolicy, user: &User, question: &Value) -> Value {
@@ -154,10 +172,9 @@ fn authorize(policy: &RbacPolicy, user: &User, question: &Value) -> Value {
     }
 }
 
-fn refusal(object: &Own, error: GrantError) -> Value {
-    let object = back(object);
-    let resource = text(&object, "kind").to_lowercase() + "s.rbac.authorization.k8s.io";
-    let name = text(member(&object, "metadata"), "name");
+fn refusal(object: &Value, error: GrantError) -> Value {
+    let resource = text(object, "kind").to_lowercase() + "s.rbac.authorization.k8s.io";
+    let name = text(member(object, "metadata"), "name");
     match error {
         GrantError::Forbidden(detail) if name.is_empty() => {
             json!({"code": 403, "message": format!("{resource} is forbidden: {detail}")})
@@ -165,9 +182,8 @@ fn refusal(object: &Own, error: GrantError) -> Value {
         GrantError::Forbidden(detail) => {
             json!({"code": 403, "message": format!("{resource} {name:?} is forbidden: {detail}")})
         }
-        GrantError::NotFound { resource, name } => {
-            let message = format!("{resource}.rbac.authorization.k8s.io {name:?} not found");
-            json!({"code": 404, "message": message})
+        GrantError::NotFound(name) => {
+            json!({"code": 404, "message": format!("{resource} {name:?} not found")})
         }
         GrantError::BadRequest(message) => json!({"code": 400, "message": message}),
         GrantError::Internal(message) => json!({"code": 500, "message": message}),

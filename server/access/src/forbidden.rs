@@ -62,6 +62,7 @@ impl Attributes<'_> {
                 )
             }
         };
+        // Only this part can repeat what a request says.
         text.replace('&', "&amp;")
             .replace('<', "&lt;")
             .replace('>', "&gt;")

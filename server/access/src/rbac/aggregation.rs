@@ -25,6 +25,7 @@ pub fn aggregate_rules<'v>(
         .collect();
     others.sort_by_key(|other| name(other));
 
+    // One selector that is not valid leaves the role as it is, so the others are of no use.
     let mut seen = HashSet::new();
     let mut rules = Vec::new();
     for selector in items(aggregation, "clusterRoleSelectors") {
@@ -39,6 +40,7 @@ pub fn aggregate_rules<'v>(
         }
     }
 
+    // Absent lists are empty ones, so rules are compared and not their values.
     let is_same = rules
         .iter()
         .map(PolicyRule::read)

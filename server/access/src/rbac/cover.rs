@@ -24,6 +24,7 @@ pub(super) fn missing(
     held: &[&PolicyRule],
     wanted: &[PolicyRule],
 ) -> Result<BTreeSet<String>, TooManyPermissions> {
+    // A role of a few bytes can name millions of combinations.
     let each = COST_OF_PERMISSION + held.iter().map(|rule| rule.len() + 1).sum::<usize>();
     let count = wanted.iter().map(count_permissions);
     let count = count.fold(0, usize::saturating_add);
@@ -31,6 +32,7 @@ pub(super) fn missing(
         return Err(TooManyPermissions);
     }
 
+    // The verbs of each resource, in the order in which rules name them.
     let mut resources: BTreeMap<(&str, &str, Option<&str>), Vec<&str>> = BTreeMap::new();
     let mut out = BTreeSet::new();
     for rule in wanted {
@@ -54,6 +56,7 @@ pub(super) fn missing(
         }
     }
 
+    // The set sorts the texts, since Go sorts them and not the rules.
     out.extend(
         resources
             .into_iter()

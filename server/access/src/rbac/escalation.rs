@@ -6,7 +6,7 @@ use fieldmanager_value::internal::{go_format::quote, level};
 
 use super::cover::{TooManyPermissions, missing};
 use super::policy::{GROUP, RbacPolicy, RoleError, RoleRef, aggregate};
-use super::rule::{PolicyRule, items, quote_all, string};
+use super::rule::{PolicyRule, items, quote_all};
 use crate::{Attributes, Target, User};
 
 /// A request that writes a role or a binding.
@@ -14,6 +14,8 @@ use crate::{Attributes, Target, User};
 pub struct GrantRequest<'a> {
     /// Who sends it.
     pub user: &'a User,
+    /// The resource: `roles`, `clusterroles`, `rolebindings` or `clusterrolebindings`.
+    pub resource: &'a str,
     /// The namespace in the path; empty for objects of cluster scope.
     pub namespace: &'a str,
     /// The name in the path, which is empty when an object is created with POST.
@@ -25,13 +27,9 @@ pub struct GrantRequest<'a> {
 pub enum GrantError {
     /// 403: the text after `RESOURCE "NAME" is forbidden: `.
     Forbidden(String),
-    /// 404: the role that a binding refers to does not exist.
-    NotFound {
-        /// The resource, such as `clusterroles`.
-        resource: String,
-        /// The name of the role.
-        name: String,
-    },
+    /// 404: the role of this name, to which a binding refers, does not exist. The `Status` names the resource of the
+    /// binding.
+    NotFound(String),
     /// 400, with the message.
     BadRequest(String),
     /// 500, with the message and without a reason.
@@ -54,24 +52,13 @@ impl RbacPolicy {
         object: &Value,
         old: Option<&Value>,
     ) -> Result<(), GrantError> {
-        let kind = string(object, "kind");
-        let namespace = if kind.starts_with("Cluster") {
-            ""
-        } else {
-            request.namespace
-        };
-        let request = &GrantRequest {
-            namespace,
-            ..*request
-        };
-
         if request.user.is_master() || old.is_some_and(|old| changes_only_bookkeeping(object, old))
         {
             return Ok(());
         }
-        match kind {
-            "ClusterRole" | "Role" => self.check_role(request, object, old),
-            "ClusterRoleBinding" | "RoleBinding" => self.check_binding(request, object),
+        match request.resource {
+            "clusterroles" | "roles" => self.check_role(request, object, old),
+            "clusterrolebindings" | "rolebindings" => self.check_binding(request, object),
             _ => Ok(()),
         }
     }
@@ -82,20 +69,14 @@ impl RbacPolicy {
         role: &Value,
         old: Option<&Value>,
     ) -> Result<(), GrantError> {
-        let is_cluster_role = request.namespace.is_empty();
-        let resource = if is_cluster_role {
-            "clusterroles"
-        } else {
-            "roles"
-        };
-        if self.may(request, "escalate", GROUP, resource, request.name) {
+        if self.may(request, "escalate", GROUP, request.resource, request.name) {
             return Ok(());
         }
 
         self.check_rules(request, &PolicyRule::all(role))?;
         // An aggregated role can gather any rule.
         let is_aggregated = has_selectors(role) || old.is_some_and(has_selectors);
-        if is_cluster_role && is_aggregated {
+        if request.resource == "clusterroles" && is_aggregated {
             let all = || vec!["*".to_owned()];
             let everything = [
                 PolicyRule {
@@ -134,15 +115,12 @@ impl RbacPolicy {
         if resource.is_some() {
             check_reference(&role, request.namespace).map_err(GrantError::BadRequest)?;
         }
-        let rules = self
-            .rules(&role, request.namespace)
-            .map_err(|error| match error {
-                RoleError::Missing { kind, name } => GrantError::NotFound {
-                    resource: format!("{kind}s"),
-                    name,
-                },
-                RoleError::Kind(_) => GrantError::Internal(error.message(true)),
-            })?;
+        // These errors are not about permissions, so they are not 403.
+        let rules = self.rules(&role, request.namespace);
+        let rules = rules.map_err(|error| match error {
+            RoleError::Missing { name, .. } => GrantError::NotFound(name),
+            RoleError::Kind(_) => GrantError::Internal(error.message(None)),
+        })?;
         self.check_rules(request, rules)
     }
 
@@ -175,14 +153,15 @@ impl RbacPolicy {
         request: &GrantRequest<'_>,
         rules: &[PolicyRule],
     ) -> Result<(), GrantError> {
+        // What the user has through roles that are missing is not known, which the message says.
         let (held, errors) = self.rules_for(request.user, request.namespace);
         let missing = match missing(&held, rules) {
             Ok(missing) if missing.is_empty() => return Ok(()),
             Ok(missing) => missing.into_iter().collect::<Vec<_>>().join("\n"),
             Err(TooManyPermissions) => "too many permissions to compare".to_owned(),
         };
-        let errors =
-            aggregate(&errors, true).map(|errors| format!("; resolution errors: [{errors}]"));
+        let errors = aggregate(&errors, Some(request.resource))
+            .map(|errors| format!("; resolution errors: [{errors}]"));
 
         Err(GrantError::Forbidden(format!(
             "user {} (groups={}) is attempting to grant RBAC permissions not currently held:\n{missing}{}",

@@ -113,6 +113,7 @@ impl RbacPolicy {
             let rules = PolicyRule::all(object).into();
             scope.roles.insert(name(object).to_owned(), rules);
         } else {
+            // The subjects may have changed.
             scope.remove_binding(name(object));
             scope.add_binding(RoleBinding::read(object, namespace));
         }
@@ -132,6 +133,7 @@ impl RbacPolicy {
         } else {
             scope.remove_binding(name);
         }
+        // Namespaces come and go.
         if scope.roles.is_empty() && scope.bindings.is_empty() {
             self.scopes.remove(namespace);
         }
@@ -143,6 +145,7 @@ impl RbacPolicy {
     /// Behaviour: the union of `privilegedGroupAuthorizer` and `RBACAuthorizer`. `error` is always empty, since roles that
     /// are missing are a reason, not an error.
     pub fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
+        // This is an authorizer of its own, which gives no reason.
         if attributes.user.is_master() {
             return Decision {
                 allowed: true,
@@ -154,6 +157,7 @@ impl RbacPolicy {
             Target::Resource { namespace, .. } => namespace,
             Target::Path(_) => "",
         };
+        // A role that is missing does not end the search, since every role only allows more.
         let mut errors = Vec::new();
         for binding in self.bindings(attributes.user, namespace) {
             match self.rules(&binding.role, &binding.namespace) {
@@ -169,7 +173,8 @@ impl RbacPolicy {
             }
         }
 
-        let reason = aggregate(&errors, false).map(|errors| format!("rbac: RBAC: {errors}"));
+        // A chain of authorizers puts the name of each before its reason.
+        let reason = aggregate(&errors, None).map(|errors| format!("rbac: RBAC: {errors}"));
         Decision {
             reason: reason.unwrap_or_default(),
             ..Decision::default()
@@ -182,6 +187,7 @@ impl RbacPolicy {
     /// Behaviour: `RulesFor` of `RBACAuthorizer`.
     pub fn rules_review(&self, user: &User, namespace: &str) -> Value {
         let (rules, errors) = self.rules_for(user, namespace);
+        // A rule with resources and paths is in both lists.
         let resources = rules.iter().filter(|rule| !rule.resources.is_empty());
         let resources = resources.map(|rule| {
             let lists = [
@@ -201,7 +207,7 @@ impl RbacPolicy {
         .into_iter()
         .collect();
         status.insert("incomplete", false);
-        if let Some(errors) = aggregate(&errors, false) {
+        if let Some(errors) = aggregate(&errors, None) {
             status.insert("evaluationError", errors);
         }
         Value::Map(status)
@@ -239,6 +245,7 @@ impl RbacPolicy {
                 let groups = user.groups.iter();
                 let groups = groups.filter_map(|group| scope.groups.get(group));
                 let of_user = scope.users.get(&user.name).into_iter().chain(groups);
+                // A binding that names the user and a group of theirs counts once.
                 let named: BTreeMap<&String, &Arc<RoleBinding>> = of_user.flatten().collect();
                 named.into_values().map(Arc::as_ref)
             })
@@ -329,6 +336,7 @@ impl RoleBinding {
         let (kind, name) = if self.namespace.is_empty() {
             ("ClusterRoleBinding", self.name.clone())
         } else {
+            // kube-apiserver writes the name before the namespace.
             ("RoleBinding", format!("{}/{}", self.name, self.namespace))
         };
         let subject = self.subjects.iter().find(|subject| subject.is(user));
@@ -397,12 +405,12 @@ impl BindingSubject {
 }
 
 impl RoleError {
-    /// The message: with the name of the kind as of a cache, or of a store, which is in the plural.
-    pub(super) fn message(&self, is_stored: bool) -> String {
-        let plural = if is_stored { "s" } else { "" };
+    /// The message. While kube-apiserver checks a write, it names the resource that is written instead of that of the role.
+    pub(super) fn message(&self, written: Option<&str>) -> String {
         match self {
             RoleError::Missing { kind, name } => {
-                format!("{kind}{plural}.{GROUP} {} not found", quote(name))
+                let resource = written.unwrap_or(kind);
+                format!("{resource}.{GROUP} {} not found", quote(name))
             }
             RoleError::Kind(kind) => {
                 format!("unsupported role reference kind: {}", quote(kind))
@@ -424,9 +432,9 @@ fn scope<'n>(group: &str, kind: &str, namespace: &'n str) -> Option<&'n str> {
 /// The messages of errors as one: each once, in brackets if there are several.
 ///
 /// Behaviour: `Aggregate` of `k8s.io/apimachinery/pkg/util/errors`.
-pub(super) fn aggregate(errors: &[RoleError], is_stored: bool) -> Option<String> {
+pub(super) fn aggregate(errors: &[RoleError], written: Option<&str>) -> Option<String> {
     let mut seen = BTreeSet::new();
-    let messages = errors.iter().map(|error| error.message(is_stored));
+    let messages = errors.iter().map(|error| error.message(written));
     let messages: Vec<String> = messages.filter(|text| seen.insert(text.clone())).collect();
     match messages.as_slice() {
         [] => None,

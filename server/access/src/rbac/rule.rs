@@ -87,6 +87,7 @@ fn covers_resource(rule: &str, resource: &str, subresource: &str) -> bool {
     if subresource.is_empty() {
         return rule == resource;
     }
+    // The subresource of a path can have slashes itself.
     let rest = rule
         .strip_prefix(resource)
         .and_then(|rest| rest.strip_prefix('/'));

@@ -154,7 +154,9 @@ func (s *store) Get(ctx context.Context, name string, _ *metav1.GetOptions) (run
 	stored := cache.NewObjectName(request.NamespaceValue(ctx), name).String()
 	object, exists, err := s.cache.GetByKey(stored)
 	if err != nil || !exists {
-		return nil, errors.NewNotFound(rbac.Resource(resources[s.kind]), name)
+		// As in a store: the resource of the request, which may be another one.
+		info, _ := request.RequestInfoFrom(ctx)
+		return nil, errors.NewNotFound(rbac.Resource(info.Resource), name)
 	}
 	return internal(object.(runtime.Object)), nil
 }
