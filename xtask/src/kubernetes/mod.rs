@@ -150,6 +150,10 @@ const BY_HAND: &[(&str, &str)] = &[
         "names, types and labels of `/metrics`, written from a running kube-apiserver",
     ),
     (
+        "server/apiserver/tests/data/forbidden.json.gz",
+        "answers to users who may do little, which `comparison/forbidden/record.py` writes",
+    ),
+    (
         "server/cel/src/check/overloads.txt",
         "functions of CEL that a release adds: `k8s.io/apiserver/pkg/cel/environment/base.go`",
     ),
