@@ -9,7 +9,8 @@ patch, updated without a change, printed as a table, and deleted. Answers are co
 common: uids, versions, times, addresses and ports that the server allocates.
 
 The program ends with 1 if answers differ otherwise than explained.txt says: a line has the kind, the request, the path of
-the difference and, after " # ", the reason; each of the three is a regular expression.
+the difference and, after " # ", the reason; each of the three is a regular expression. The last line is the summary, which
+result.txt has of the last run of many repositories.
 """
 
 import argparse
@@ -23,6 +24,7 @@ import re
 import socket
 import ssl
 import sys
+import time
 import urllib.parse
 
 import yaml
@@ -120,9 +122,7 @@ def requests_of(item, resource, number):
     path, plural, namespaced = resource
     item = unprivileged(copy.deepcopy(item))
     metadata = item["metadata"]
-    if item["kind"] != "CustomResourceDefinition":
-        # Objects of different files have the same name.
-        metadata["name"] = unique(metadata.get("name"), number)
+    rename(item, number)
     metadata.pop("generateName", None)
     if namespaced:
         metadata["namespace"] = "default"
@@ -140,11 +140,20 @@ def requests_of(item, resource, number):
         code, live, _ = server.send("GET", one)
         return server.send("PUT", one, live) if code == 200 else (code, live, [])
 
+    def get(server):
+        answer = server.send("GET", one)
+        for _ in range(200 if item["kind"] == "CustomResourceDefinition" else 0):
+            if is_accepted(answer[1]):
+                break
+            time.sleep(0.05)
+            answer = server.send("GET", one)
+        return answer
+
     apply = patch("apply", item, "?fieldManager=ops&force=true")
     return [
         ("strict", lambda server: server.send("POST", f"{collection}?fieldValidation=Strict&dryRun=All", item)),
         ("create", lambda server: server.send("POST", f"{collection}?fieldValidation=Warn", item)),
-        ("get", lambda server: server.send("GET", one)),
+        ("get", get),
         ("apply", apply),
         ("apply again", apply),
         ("merge", patch("merge", {"metadata": {"labels": {"compared": "merge"}}})),
@@ -153,6 +162,17 @@ def requests_of(item, resource, number):
         ("table", lambda server: server.send("GET", one, accept=TABLE)),
         ("delete", lambda server: server.send("DELETE", f"{one}?gracePeriodSeconds=0")),
     ]
+
+
+def is_accepted(definition):
+    """Whether the controllers of kube-apiserver, which act some time after an answer, are done with a definition."""
+    if definition["kind"] == "Status":
+        return True
+    found = {condition["type"] for condition in definition["status"].get("conditions") or []}
+    expected = {"NamesAccepted", "Established"}
+    if definition["spec"]["group"].endswith((".k8s.io", ".kubernetes.io")):
+        expected.add("KubernetesAPIApprovalPolicyConformant")
+    return expected <= found
 
 
 def unprivileged(value):
@@ -164,10 +184,18 @@ def unprivileged(value):
     return {name: unprivileged(inner) for name, inner in value.items() if (name, inner) != ("privileged", True)}
 
 
-def unique(name, number):
+def rename(item, number):
+    """Gives an object a name of its own, since objects of different files have the same name."""
+    metadata, spec = item["metadata"], item.get("spec")
+    name = metadata.get("name")
     if not isinstance(name, str) or not name:
-        return name
-    return f"{name[:40].rstrip('-.:')}-{number}"
+        return
+    group = spec.get("group") if isinstance(spec, dict) else None
+    if item["kind"] in ("CustomResourceDefinition", "APIService") and group and name.endswith(f".{group}"):
+        spec["group"] = f"of{number}.{group}"
+        metadata["name"] = name.removesuffix(group) + spec["group"]
+    else:
+        metadata["name"] = f"{name[:40].rstrip('-.:')}-{number}"
 
 
 def common(answer, item):
@@ -177,55 +205,56 @@ def common(answer, item):
     for uid in set(re.findall(r'"uid": "([0-9a-f-]{36})"', text)):
         text = text.replace(uid, "UID")
     body = json.loads(text)
-    walk(body, item)
+    walk(body, json.dumps(item))
     return {"code": code, "body": body, "warnings": warnings}
 
 
-TIMES = {"creationTimestamp", "deletionTimestamp", "time", "lastTransitionTime", "lastUpdateTime", "lastProbeTime"}
+TIME = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
-def walk(value, item):
+def walk(value, sent):
+    """Replaces what each server chooses itself, unless the text `sent` has it."""
     if isinstance(value, list):
         for inner in value:
-            walk(inner, item)
+            walk(inner, sent)
     if not isinstance(value, dict):
         return
     for name, inner in value.items():
-        if name in TIMES and isinstance(inner, str):
+        if isinstance(inner, str) and TIME.fullmatch(inner) and inner not in sent:
             value[name] = "TIME"
         elif name == "resourceVersion":
             value[name] = "VERSION"
+        elif name == "managedFields" and isinstance(inner, list):
+            # The order is that of the times, in seconds.
+            inner.sort(key=lambda entry: [str(entry.get(key)) for key in ("operation", "manager", "apiVersion", "subresource")])
+            walk(inner, sent)
         elif name == "cells" and isinstance(inner, list):
-            value[name] = [re.sub(r"^\d+[smhd]\d*[smh]?$|^<invalid>$", "AGE", str(cell)) for cell in inner]
+            value[name] = [re.sub(rf"^\d+[smhd]\d*[smh]?$|^<invalid>$|^{TIME.pattern}$", "AGE", str(cell)) for cell in inner]
             value[name] = [re.sub(r"\b10\.96\.\d+\.\d+\b", "ADDRESS", cell) for cell in value[name]]
             value[name] = [re.sub(r":3[0-2]\d{3}/", ":PORT/", cell) for cell in value[name]]
-        elif name in ("nodePort", "healthCheckNodePort") and str(inner) not in json.dumps(item):
+        elif name in ("nodePort", "healthCheckNodePort") and str(inner) not in sent:
             value[name] = "PORT"
         elif name == "clusterIP" and isinstance(inner, str) and inner.startswith("10.96."):
             value[name] = "ADDRESS"
         elif name == "clusterIPs" and isinstance(inner, list):
             value[name] = ["ADDRESS" if str(one).startswith("10.96.") else one for one in inner]
         else:
-            walk(inner, item)
+            walk(inner, sent)
 
 
-def difference(real, ours, path=""):
-    """The path and the values of the first difference; `None` if there is none."""
+def differences(real, ours, path=""):
+    """The paths and the values of all differences."""
     if isinstance(real, dict) and isinstance(ours, dict):
         for name in sorted(real.keys() | ours.keys()):
             if name not in real or name not in ours:
-                return f"{path}.{name}", real.get(name, "absent"), ours.get(name, "absent")
-            found = difference(real[name], ours[name], f"{path}.{name}")
-            if found:
-                return found
-        return None
-    if isinstance(real, list) and isinstance(ours, list) and len(real) == len(ours):
+                yield f"{path}.{name}", real.get(name, "absent"), ours.get(name, "absent")
+            else:
+                yield from differences(real[name], ours[name], f"{path}.{name}")
+    elif isinstance(real, list) and isinstance(ours, list) and len(real) == len(ours):
         for at, (one, other) in enumerate(zip(real, ours)):
-            found = difference(one, other, f"{path}[{at}]")
-            if found:
-                return found
-        return None
-    return None if real == ours and isinstance(real, bool) == isinstance(ours, bool) else (path, real, ours)
+            yield from differences(one, other, f"{path}[{at}]")
+    elif real != ours or isinstance(real, bool) != isinstance(ours, bool):
+        yield path, real, ours
 
 
 def compare(real, ours, number, file, item, resource):
@@ -234,9 +263,7 @@ def compare(real, ours, number, file, item, resource):
     for name, send in requests_of(item, resource, number):
         count += 1
         answers = [common(send(server), item) for server in (real, ours)]
-        different = difference(*answers)
-        if different:
-            found.append((item["kind"], name, *different, file))
+        found += [(item["kind"], name, *different, file) for different in differences(*answers)]
         # Without an object, the other requests are answered with 404.
         if name == "create" and answers[0]["code"] >= 400 and answers[1]["code"] >= 400:
             break
@@ -310,8 +337,13 @@ def main():
         else:
             unexplained.append(different)
 
-    for kind, name, path, real, ours, file in unexplained:
-        print(f"{kind} {name} {path}\n  kube-apiserver {json.dumps(real)[:600]}\n  this server    {json.dumps(ours)[:600]}\n  {file}")
+    groups = {}
+    for different in unexplained:
+        groups.setdefault((different[0], re.sub(r"\[\d+\]", "[]", different[2])), []).append(different)
+    for (kind, path), group in groups.items():
+        _, _, _, real, ours, file = group[0]
+        print(f"{len(group)} times {kind} {path} of {', '.join(sorted({one[1] for one in group}))}")
+        print(f"  kube-apiserver {json.dumps(real)[:600]}\n  this server    {json.dumps(ours)[:600]}\n  {file}")
     for reason, count in sorted(explained.items()):
         print(f"{count} explained: {reason}")
     repositories = len({file.split("/")[0] for file in index})
