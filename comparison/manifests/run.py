@@ -168,7 +168,8 @@ def is_accepted(definition):
     """Whether the controllers of kube-apiserver, which act some time after an answer, are done with a definition."""
     if definition["kind"] == "Status":
         return True
-    found = {condition["type"] for condition in definition["status"].get("conditions") or []}
+    conditions = definition["status"].get("conditions") or []
+    found = {condition["type"] for condition in conditions if condition["reason"] != "Installing"}
     expected = {"NamesAccepted", "Established"}
     if definition["spec"]["group"].endswith((".k8s.io", ".kubernetes.io")):
         expected.add("KubernetesAPIApprovalPolicyConformant")
@@ -227,6 +228,10 @@ def walk(value, sent):
         elif name == "managedFields" and isinstance(inner, list):
             # The order is that of the times, in seconds.
             inner.sort(key=lambda entry: [str(entry.get(key)) for key in ("operation", "manager", "apiVersion", "subresource")])
+            walk(inner, sent)
+        elif name == "conditions" and inner and "storedVersions" in value:
+            # The controllers of kube-apiserver add them in an order of chance.
+            inner.sort(key=lambda condition: condition["type"])
             walk(inner, sent)
         elif name == "cells" and isinstance(inner, list):
             value[name] = [re.sub(rf"^\d+[smhd]\d*[smh]?$|^<invalid>$|^{TIME.pattern}$", "AGE", str(cell)) for cell in inner]
@@ -315,15 +320,12 @@ def main():
     if options.index:
         options.index.write_text(listed(index))
 
-    # Definitions come one after the other, since they have names in common.
     def run(part):
         pair = Server(*options.real), Server(*options.server)
         return [compare(*pair, *one) for one in part]
 
-    definitions = [one for one in chosen if one[2]["kind"] == "CustomResourceDefinition"]
-    others = [one for one in chosen if one[2]["kind"] != "CustomResourceDefinition"]
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        results = [one for part in pool.map(run, [others[at::3] for at in range(3)] + [definitions]) for one in part]
+        results = [one for part in pool.map(run, [chosen[at::4] for at in range(4)]) for one in part]
 
     reasons = explanations(pathlib.Path(__file__).parent / "explained.txt")
     explained, unexplained = {}, []
