@@ -9,7 +9,8 @@ patch, updated without a change, printed as a table, and deleted. Answers are co
 common: uids, versions, times, addresses and ports that the server allocates.
 
 The program ends with 1 if answers differ otherwise than explained.txt says: a line has the kind, the request, the path of
-the difference and, after " # ", the reason; each of the three is a regular expression. The last line is the summary, which
+the difference, what this server has there if that matters, and, after " # ", the reason; each but the reason is a regular
+expression, with `-` for spaces. The last line is the summary, which
 result.txt has of the last run of many repositories.
 """
 
@@ -330,8 +331,8 @@ def main():
     reasons = explanations(pathlib.Path(__file__).parent / "explained.txt")
     explained, unexplained = {}, []
     for different in (one for found, _ in results for one in found):
-        kind, name, path = different[:3]
-        values = (kind, name.replace(" ", "-"), path)
+        kind, name, path, _, value, _ = different
+        values = [text.replace(" ", "-") for text in (kind, name, path, json.dumps(value))]
         for patterns, reason in reasons:
             if all(pattern.fullmatch(value) for pattern, value in zip(patterns, values)):
                 explained[reason] = explained.get(reason, 0) + 1

@@ -7,9 +7,11 @@ use super::object::Object;
 /// Labels as `a=b,c=d`, or `<none>`.
 pub(super) fn labels(labels: Option<&Map>) -> String {
     let pairs = labels.into_iter().flatten();
-    let pairs: Vec<String> = pairs
+    let mut pairs: Vec<String> = pairs
         .map(|(name, value)| format!("{name}={}", value.as_str().unwrap_or_default()))
         .collect();
+    // Kubernetes sorts them with their values: `a.b=` precedes `a=`.
+    pairs.sort_unstable();
     if pairs.is_empty() {
         "<none>".to_owned()
     } else {

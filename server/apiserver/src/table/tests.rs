@@ -182,3 +182,13 @@ fn a_table_without_headers_has_no_columns() {
     );
     assert_eq!(table.get("columnDefinitions"), Some(&Value::Null));
 }
+
+#[test]
+fn labels_of_a_selector_are_in_the_order_of_their_texts() {
+    let printer = Printer::of_kind(&GroupVersionKind::new("", "v1", "Service"));
+    let service =
+        Value::from_json(r#"{"spec": {"selector": {"a": "1", "a.b": "2", "a0": "3"}}}"#).unwrap();
+    let rows = printer.rows(&[service], &Options::new(Timestamp::UNIX_EPOCH));
+    let cells = rows[0].get("cells").unwrap().to_json();
+    assert!(cells.contains("a.b=2,a0=3,a=1"), "{cells}");
+}

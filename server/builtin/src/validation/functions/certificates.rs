@@ -68,7 +68,7 @@ fn check_request(of: &Field<'_>, errors: &mut Errors) {
     let (request, usages) = (spec.get("request"), spec.get("usages"));
     let first = pem_types(&request.bytes()).into_iter().next();
     if first.as_deref() != Some("CERTIFICATE REQUEST") {
-        request.invalid_text("PEM block type must be CERTIFICATE REQUEST", errors);
+        request.invalid("PEM block type must be CERTIFICATE REQUEST", errors);
     }
     usages.require("", errors);
     for usage in usages.items() {
