@@ -116,8 +116,9 @@ fn user(record: &csv::StringRecord) -> User {
     let Some(name) = record.get(1) else {
         return User::new("admin", &[MASTERS]);
     };
-    let groups = record.get(3).unwrap_or_default().split(',');
-    let groups: Vec<&str> = groups.filter(|group| !group.is_empty()).collect();
+    // A column without a text has one group without a name, as in Go.
+    let groups = record.get(3).map(|groups| groups.split(','));
+    let groups: Vec<&str> = groups.into_iter().flatten().collect();
     let mut user = User::new(name, &groups);
     record.get(2).unwrap_or_default().clone_into(&mut user.uid);
     user

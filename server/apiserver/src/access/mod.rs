@@ -2,17 +2,21 @@
 
 mod roles;
 
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLockReadGuard};
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLockReadGuard};
 
 #[cfg(feature = "net")]
 use fieldmanager_access::certificates::ClientAuthorities;
 use fieldmanager_access::tokens::TokenIssuer;
-use fieldmanager_access::{RbacPolicy, StaticTokens, User};
+use fieldmanager_access::{ImpersonationMode, RbacPolicy, StaticTokens, User};
 use fieldmanager_value::Value;
 
 use crate::object::map;
 use crate::store::{SharedStore, StoreError};
 use roles::Roles;
+
+/// The number of users whose last impersonation is known.
+const MOST_IMPERSONATIONS: usize = 10_000;
 
 /// What decides whether a user may do what a request asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,6 +53,8 @@ pub(crate) struct Access {
     /// Users that a test made.
     made: Mutex<StaticTokens>,
     roles: Roles,
+    /// What allowed the last impersonation of each user, which is tried first.
+    impersonations: Mutex<HashMap<String, ImpersonationMode>>,
 }
 
 impl Access {
@@ -57,6 +63,7 @@ impl Access {
             options,
             made: Mutex::default(),
             roles: Roles::default(),
+            impersonations: Mutex::default(),
         }
     }
 
@@ -98,6 +105,26 @@ impl Access {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let found = self.options.tokens.user(token).or_else(|| made.user(token));
         found.cloned()
+    }
+
+    /// What allowed the last impersonation of a user.
+    pub(crate) fn last_impersonation(&self, requestor: &str) -> Option<ImpersonationMode> {
+        self.impersonations().get(requestor).copied()
+    }
+
+    pub(crate) fn set_last_impersonation(&self, requestor: &str, mode: ImpersonationMode) {
+        let mut all = self.impersonations();
+        // A user who is forgotten is asked more questions the next time.
+        if all.len() >= MOST_IMPERSONATIONS {
+            all.clear();
+        }
+        all.insert(requestor.to_owned(), mode);
+    }
+
+    fn impersonations(&self) -> MutexGuard<'_, HashMap<String, ImpersonationMode>> {
+        self.impersonations
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Accepts a token of a user from now on.

@@ -7,6 +7,7 @@ use fieldmanager_managedfields::{Details, Status};
 use fieldmanager_value::Value;
 
 use super::{Call, Core, Failure};
+use crate::object::{map, text};
 
 impl Core {
     /// What the authorizer says about a request.
@@ -41,7 +42,10 @@ impl Core {
                 everything_allowed()
             }
         };
-        let (user, _) = wanted.user(request, None, allows, forbidden)?;
+        let requestor = &request.user.name;
+        let last = self.access.last_impersonation(requestor);
+        let (user, mode) = wanted.user(request, last, allows, forbidden)?;
+        self.access.set_last_impersonation(requestor, mode);
         Ok(user)
     }
 
@@ -90,31 +94,32 @@ impl Core {
         self.access.follow(&self.store).await?;
         let request = GrantRequest {
             user: call.user,
+            resource: &facts.plural,
             namespace: call.namespace,
             name: call.name,
         };
         let checked = self.access.policy().check_grant(&request, object, live);
 
         checked.map_err(|error| match error {
-            GrantError::Forbidden(text) => {
-                let named = Call {
-                    name: crate::object::text(object, &["metadata", "name"]),
-                    ..*call
+            GrantError::Forbidden(reason) => {
+                // A name is generated after the check.
+                let is_generated = !text(object, &["metadata", "generateName"]).is_empty();
+                let name = match text(object, &["metadata", "name"]) {
+                    _ if is_generated && live.is_none() => "",
+                    name => name,
                 };
-                Failure::of_object(403, "Forbidden", &named, |resource, name| {
-                    format!("{resource} {name} is forbidden: {text}")
+                let named = Call { name, ..*call };
+                Failure::of_object(403, "Forbidden", &named, |resource, quoted| match name {
+                    "" => format!("{resource} is forbidden: {reason}"),
+                    _ => format!("{resource} {quoted} is forbidden: {reason}"),
                 })
             }
-            GrantError::NotFound { resource, name } => {
-                let group = &*facts.group;
-                let message = format!("{resource}.{group} {name:?} not found");
-                Failure::about(404, "NotFound", (group, &resource, &name), message)
-            }
+            GrantError::NotFound(role) => Failure::not_found(&Call {
+                name: &role,
+                ..*call
+            }),
             GrantError::BadRequest(message) => Failure::bad_request(message),
-            GrantError::Internal(text) => {
-                let message = format!("Internal error occurred: {text}");
-                Failure::new(500, "InternalError", message).cause("", &text, "")
-            }
+            GrantError::Internal(message) => Failure::new(500, "", message),
         })
     }
 }
@@ -147,7 +152,6 @@ fn everything_allowed() -> Decision {
 
 /// The rules of a user who may do everything.
 fn everything() -> Value {
-    use crate::object::map;
     let list = |item: Value| Value::List([item].into_iter().collect());
     let all = || list("*".into());
     let paths = map([("verbs", all()), ("nonResourceURLs", all())]);

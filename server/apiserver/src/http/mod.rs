@@ -195,10 +195,10 @@ where
 {
     let (core, gate) = (server.core, server.gate);
     checked?;
-    // Probes of health come without a token, and a browser may have a cookie instead.
+    // Probes of health come without a token unless roles decide, and a browser may have a cookie instead.
     let mut user = admin();
     match route {
-        Route::Health { .. } => {}
+        Route::Health { .. } if !core.access.has_rules() => {}
         Route::Page(_) if gate.page => {
             if let Some(response) = page::admit(core, gate, head).await? {
                 return Ok(response);
@@ -459,6 +459,10 @@ async fn resource(
         return Err(not_found());
     }
 
+    // The paths of built-in resources are of methods without HEAD.
+    if head.method == Method::HEAD && served.is_builtin() {
+        return Err(Failure::method_not_allowed());
+    }
     let verb = verb(head, path);
     // Objects in namespaces are created, changed and read in one of them, and a path to one without is unknown.
     let is_read = matches!(verb, Ok(Verb::List | Verb::Watch));
