@@ -105,6 +105,7 @@ impl ClientAuthorities {
             .iter()
             .filter(|authority| is_valid(&authority.certificate, now));
 
+        // The verifier refuses version 1, which `openssl x509 -req` makes without extensions.
         if certificate.tbs_certificate().version() == Version::V1 {
             let mut valid = valid;
             if !is_valid(&certificate, now)
@@ -210,6 +211,7 @@ fn user(certificate: &Certificate, der: &[u8]) -> Result<User, CertificateError>
     let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
     let mut user = User::new(&name, &groups);
 
+    // The feature gate `AllowParsingUserUIDFromCertAuth` is on by default.
     let uids: Vec<Option<String>> = texts(subject, UID).collect();
     match uids.as_slice() {
         [] => {}
@@ -240,6 +242,7 @@ fn texts(name: &Name, attribute: ObjectIdentifier) -> impl Iterator<Item = Optio
             | Tag::Ia5String
             | Tag::NumericString
             | Tag::VisibleString => String::from_utf8(bytes.to_vec()).ok(),
+            // As Latin-1, which is what Go makes of it.
             Tag::TeletexString => Some(bytes.iter().map(|&byte| char::from(byte)).collect()),
             Tag::BmpString => {
                 let (pairs, _) = bytes.as_chunks();

@@ -157,6 +157,7 @@ impl Impersonation {
                 allows: &mut allows,
                 refuse: &refuse,
             };
+            // The mode that is tried first explains a refusal best.
             match trial.run(request) {
                 Ok(user) => return Ok((user, mode)),
                 Err(refusal) => first_refusal = first_refusal.or(Some(refusal)),
@@ -170,6 +171,7 @@ impl Impersonation {
 
 /// The key of a header, which is escaped as in a path; a key that is not is taken as it is.
 fn extra_key(text: &str) -> String {
+    // The decoder would leave a stray `%`, and decode the rest.
     let is_escaped = text.split('%').skip(1).all(|part| {
         let digits = part.as_bytes().get(..2).unwrap_or_default();
         digits.len() == 2 && digits.iter().all(u8::is_ascii_hexdigit)
@@ -251,6 +253,7 @@ impl<E, A: FnMut(&Attributes<'_>) -> Decision, R: Fn(&Attributes<'_>, &str) -> E
         }
         let is_constrained = self.mode != Legacy;
 
+        // The old mode knows no nodes: for it they are users like others.
         let (mut resource, mut namespace, mut name) = ("users", "", wanted.name.as_str());
         if let Some(node) = node_name(name).filter(|_| is_constrained) {
             resource = "nodes";
@@ -325,6 +328,7 @@ impl<E, A: FnMut(&Attributes<'_>) -> Decision, R: Fn(&Attributes<'_>, &str) -> E
             if let Err(text) = check_extra(extra) {
                 return Err(self.refuse(verb, question("", ""), &text));
             }
+            // Rather one question than many.
             let count: usize = extra.values().map(Vec::len).sum();
             if count >= MANY && self.ask(verb, question("*", "*")).is_ok() {
                 return Ok(());

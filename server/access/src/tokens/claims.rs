@@ -6,8 +6,11 @@ use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{LEEWAY, TokenError, read_object};
+use super::error::{TokenError, read_object};
 use crate::User;
+
+/// Seconds by which clocks may differ, and for which the token of a deleted object is still accepted.
+const LEEWAY: i64 = 60;
 
 /// The claims of a token, in the order in which Go writes them.
 ///
@@ -146,6 +149,7 @@ impl Claims {
         let mut user = User::new(&name, &["system:serviceaccounts", &group]);
         user.uid.clone_from(&own.account.uid);
 
+        // Policies and logs find the object and the token by these.
         let mut add = |key: &str, value: &str| {
             let key = format!("authentication.kubernetes.io/{key}");
             user.extra.insert(key, vec![value.to_owned()]);
@@ -178,6 +182,7 @@ impl Claims {
     pub fn lookups(&self) -> impl Iterator<Item = ObjectLookup<'_>> {
         let own = &self.kubernetes;
         let account = Some(&own.account);
+        // The token of a pod only names its node: it ends with the pod.
         let node = own.node.as_ref().filter(|_| own.pod.is_none());
         let objects = [
             ("serviceaccounts", account),
@@ -195,6 +200,7 @@ impl Claims {
     pub(super) fn check_times(&self, now: i64) -> Result<(), TokenError> {
         let own = &self.kubernetes;
         let is_later = |time: Option<i64>| time.is_some_and(|time| now + LEEWAY < time);
+        // Such a token is for a webhook, and must not work here.
         let is_webhook = own.validatingwebhookconfiguration.is_some()
             || own.mutatingwebhookconfiguration.is_some();
         let fault = if is_later(self.not_before) {
@@ -219,6 +225,7 @@ impl<'a> ObjectLookup<'a> {
         name: &'a str,
         uid: &'a str,
     ) -> Self {
+        // Of these, only nodes are of cluster scope.
         let namespace = if resource == "nodes" { "" } else { namespace };
         ObjectLookup {
             resource,
@@ -242,6 +249,7 @@ impl<'a> ObjectLookup<'a> {
         let is_deleted =
             deleted.is_some_and(|time: Time| time.unix_seconds() < now.unix_seconds() - LEEWAY);
 
+        // The uid counts before the deletion, as in Go.
         let fault = if found.is_some() && uid != own {
             if is_account {
                 format!("service account UID ({uid}) does not match claim ({own})")

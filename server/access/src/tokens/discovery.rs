@@ -6,7 +6,7 @@ use serde::Serialize;
 use x509_cert::der::asn1::UintRef;
 use x509_cert::der::{self, Decode, Reader, SliceReader};
 
-use super::TokenIssuer;
+use super::issuer::TokenIssuer;
 use super::keys::VerificationKey;
 
 /// The path of [`TokenIssuer::configuration`], which is `application/json`.
@@ -64,6 +64,7 @@ impl TokenIssuer {
     /// Behaviour: `NewOpenIDMetadataProvider`.
     pub fn configuration(&self, jwks_uri: &str) -> Option<String> {
         let issuer = self.issuers.first()?;
+        // OpenID Connect requires it, since clients make the URL of this page from the name of the issuer.
         let is_url = |url: &str| url.starts_with("https://");
         if !is_url(issuer) || issuer.contains(['?', '#']) || !is_url(jwks_uri) {
             return None;

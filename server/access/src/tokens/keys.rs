@@ -16,7 +16,7 @@ use x509_cert::der::asn1::{AnyRef, BitStringRef, ObjectIdentifier, OctetStringRe
 use x509_cert::der::{Decode, Encode, Tag};
 use x509_cert::spki::{AlgorithmIdentifierRef, SubjectPublicKeyInfoRef};
 
-use super::{TokenError, read_object};
+use super::error::{TokenError, read_object};
 
 const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
 const EC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
@@ -154,6 +154,7 @@ impl Keys {
         let signing = signing.map(|text| private(text).ok_or(KeyError::NoPrivateKey));
         let (signing, own) = signing.transpose()?.unzip();
 
+        // Blocks that are not keys are passed over, such as parameters of curves; a file without any key is an error.
         let mut keys = Vec::new();
         for text in verifying {
             let known = keys.len();
@@ -320,6 +321,7 @@ fn private_key(block: &pem::Pem) -> Option<(SigningKey, VerificationKey)> {
         let key = EcdsaKeyPair::from_pkcs8(curve.signing, pkcs8, &SystemRandom::new());
         key.ok().map(SigningKey::Ec)
     };
+    // The label tells RSA from curves, but not one curve from another.
     let key = match block.tag() {
         "RSA PRIVATE KEY" => RsaKeyPair::from_der(der).ok().map(SigningKey::Rsa),
         "EC PRIVATE KEY" => curves.find_map(|(one, curve)| on_curve(curve, &in_pkcs8(one, der)?)),
@@ -335,6 +337,7 @@ fn private_key(block: &pem::Pem) -> Option<(SigningKey, VerificationKey)> {
 
 /// A key of `EC PRIVATE KEY` (SEC 1) inside the structure of `PRIVATE KEY` (PKCS#8).
 fn in_pkcs8(algorithm: &KeyAlgorithm, der: &[u8]) -> Option<Vec<u8>> {
+    // The version, the algorithm and the key.
     let mut content = Vec::new();
     0_u8.encode_to_vec(&mut content).ok()?;
     algorithm.identifier().encode_to_vec(&mut content).ok()?;

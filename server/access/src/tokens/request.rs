@@ -8,7 +8,8 @@ use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::internal::go_format::quote;
 use fieldmanager_value::{List, Map, Value};
 
-use super::{Claims, ObjectLookup, ObjectReference, TokenIssuer};
+use super::claims::{Claims, ObjectLookup, ObjectReference};
+use super::issuer::TokenIssuer;
 
 /// The life in seconds of a token of a pod that is extended, and how long it lives then.
 const EXTENDED_SECONDS: i64 = 3607;
@@ -93,6 +94,7 @@ impl<'a> TokenRequest<'a> {
         if audiences.is_empty() {
             audiences = issuer.audiences().to_vec();
         }
+        // Defaulting has set this, unless the caller has left it out.
         let seconds = spec.and_then(|spec| spec.field("expirationSeconds")?.as_i64());
         let request = TokenRequest {
             object,
@@ -124,6 +126,7 @@ impl<'a> TokenRequest<'a> {
             ));
         }
 
+        // Only tokens for webhooks attest something, and they are behind a gate that is off.
         let attestations = self
             .object
             .field("spec")
@@ -154,6 +157,7 @@ impl<'a> TokenRequest<'a> {
         let object = self.object.field("spec")?.field("boundObjectRef")?;
         object.as_map()?;
         let api_version = object.string("apiVersion");
+        // Versions with several slashes are of no group, which Go takes for the core group.
         let (group, version) = match api_version.split_once('/') {
             None => ("", api_version),
             Some((_, rest)) if rest.contains('/') => ("", ""),
@@ -240,6 +244,7 @@ impl TokenIssuer {
         let mut claims = Claims::of_account(namespace, name, uid_of(account));
         let is_pod = bind(&mut claims, request, bound, node)?;
 
+        // The answer has the shortened life, and the claims may have a longer one than the answer.
         let mut seconds = request.seconds;
         let mut warnings = Vec::new();
         if let Some(max) = self.max_seconds.filter(|max| seconds > *max) {
@@ -301,6 +306,7 @@ fn bind(
         name: name.to_owned(),
         uid: object.map(uid_of).unwrap_or_default().to_owned(),
     };
+    // A pod is refused for its account before its uid is compared.
     let object = Some(reference(binding.name, Some(bound)));
     match binding.kind {
         "Pod" => {
@@ -346,6 +352,7 @@ fn answer(
         ("uid", uid_of(account).into()),
     ];
     let field = |name| request.object.field(name);
+    // Go writes an empty pointer here.
     let bound = field("spec").and_then(|spec| spec.field("boundObjectRef"));
     let spec = [
         ("audiences", strings(&request.audiences)),
