@@ -72,6 +72,7 @@ impl ClientAuthorities {
             }
             let der = CertificateDer::from(block.into_contents());
             let certificate = read(&der)?;
+            // The name, the key and the name constraints of the certificate.
             let anchor = webpki::anchor_from_trusted_cert(&der);
             let anchor = anchor.map_err(|_| CertificateError::Malformed)?.to_owned();
             all.push(Authority {
@@ -100,6 +101,7 @@ impl ClientAuthorities {
         let certificate = read(first)?;
         let now = u64::try_from(now.unix_seconds()).unwrap_or_default();
         let now = UnixTime::since_unix_epoch(Duration::from_secs(now));
+        // The verifier does not look at the times of authorities; Go does.
         let valid = self
             .0
             .iter()
@@ -261,6 +263,7 @@ impl ExtendedKeyUsageValidator for ForClients {
     fn validate(&self, purposes: KeyPurposeIdIter<'_, '_>) -> Result<(), webpki::Error> {
         let (client, any): (&[usize], &[usize]) =
             (&[1, 3, 6, 1, 5, 5, 7, 3, 2], &[2, 5, 29, 37, 0]);
+        // Without the extension there are no purposes, and the certificate is for all.
         let mut is_empty = true;
         for purpose in purposes {
             let purpose = purpose?.to_decoded_oid();

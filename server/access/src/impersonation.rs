@@ -201,6 +201,7 @@ impl ImpersonationMode {
             AssociatedNode => {
                 let own = &requestor.extra;
                 let own = own.get("authentication.kubernetes.io/node-name");
+                // The node is that of the pod to which the requestor's token is bound.
                 let own = own.filter(|_| service_account(&requestor.name).is_some());
                 has_only_name && node.is_some_and(|node| own.is_some_and(|own| *own == [node]))
             }
@@ -279,6 +280,7 @@ impl<E, A: FnMut(&Attributes<'_>) -> Decision, R: Fn(&Attributes<'_>, &str) -> E
         self.ask_groups(&verb, group)?;
         self.ask_extra(&verb)?;
 
+        // A user may ask to be treated as nobody, but then not as somebody too.
         let nobody = "system:unauthenticated";
         let is_anonymous = wanted.name == "system:anonymous";
         let everybody = if is_anonymous {
@@ -308,6 +310,7 @@ impl<E, A: FnMut(&Attributes<'_>) -> Decision, R: Fn(&Attributes<'_>, &str) -> E
                 let text = "impersonating the empty string group is not allowed";
                 return Err(self.refuse(verb, question(""), text));
             }
+            // Whoever is a master may do everything, so no mode with fewer rights leads there.
             if groups.iter().any(|group| group == MASTERS) {
                 let text = "impersonating the system:masters group is not allowed";
                 return Err(self.refuse(verb, question(MASTERS), text));
@@ -348,6 +351,7 @@ impl<E, A: FnMut(&Attributes<'_>) -> Decision, R: Fn(&Attributes<'_>, &str) -> E
         if found.allowed {
             return Ok(());
         }
+        // Both what went wrong and why, if there are both.
         let texts = [found.error, found.reason]
             .into_iter()
             .filter(|text| !text.is_empty());

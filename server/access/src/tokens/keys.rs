@@ -244,6 +244,7 @@ impl SigningKey {
             SigningKey::Rsa(key) => (key.public_key().as_ref(), false),
             SigningKey::Ec(key) => (key.public_key().as_ref(), true),
         };
+        // The size of a point tells the curves apart.
         let mut all = ALGORITHMS
             .iter()
             .filter(|one| one.curve.is_some() == is_curve);
@@ -290,6 +291,7 @@ impl VerificationKey {
             algorithm: algorithm.identifier(),
             subject_public_key: BitStringRef::from_bytes(key).ok()?,
         };
+        // Readers find the key by this hash, from which nobody finds the key.
         let hash = digest(&SHA256, &info.to_der().ok()?);
         Some(VerificationKey {
             algorithm,
@@ -349,6 +351,7 @@ fn in_pkcs8(algorithm: &KeyAlgorithm, der: &[u8]) -> Option<Vec<u8>> {
 /// The public key of a block, whatever its label says.
 fn public_key(block: &pem::Pem) -> Option<VerificationKey> {
     let der = block.contents();
+    // Go reads certificates too, for the key alone: nobody has to have signed them.
     let of_certificate = || {
         let certificate = Certificate::from_der(der).ok()?;
         let info = certificate.tbs_certificate().subject_public_key_info();

@@ -322,6 +322,7 @@ fn bind(
             let node_name = string("nodeName");
             own.node = (!node_name.is_empty()).then(|| reference(node_name, node));
         }
+        // Other kinds were refused when the object was looked up.
         "Secret" => own.secret = object,
         _ => own.node = object,
     }
@@ -359,6 +360,7 @@ fn answer(
         ("boundObjectRef", bound.cloned().unwrap_or_default()),
         ("expirationSeconds", seconds.into()),
     ];
+    // What else the request says stays, such as labels.
     let with = |value: Option<&Value>, fields: &[(&str, Value)]| -> Value {
         let mut map = value.and_then(Value::as_map).cloned().unwrap_or_default();
         for (name, value) in fields {
