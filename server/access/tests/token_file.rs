@@ -21,7 +21,7 @@ fn lines_of_kube_apiserver_have_user_uid_and_groups() {
         ("t1", user("alice", "u1", &[])),
         ("t2", user("bob", "u2", &["dev"])),
         ("t3", user("carol", "u3", &["dev", "ops"])),
-        ("t4", user("the day", "u4", &[])),
+        ("t4", user("the day", "u4", &[""])),
         ("t", None),
         ("", None),
         ("t11", None),

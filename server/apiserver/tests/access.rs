@@ -357,8 +357,8 @@ async fn roles_are_those_of_a_restored_state() {
 fn is_known(request: &Json) -> bool {
     let path = request["path"].as_str().unwrap();
     let role = &request["body"]["roleRef"];
-    let is_invalid = role["kind"] == "Pod"
-        || role["kind"] == "Role" && path.contains("/clusterrolebindings");
+    let is_invalid =
+        role["kind"] == "Pod" || role["kind"] == "Role" && path.contains("/clusterrolebindings");
     path.ends_with("/log") || is_invalid
 }
 
@@ -410,7 +410,8 @@ async fn users_who_may_do_little_get_the_answers_of_kube_apiserver() {
 
         let mut found = json!({"code": answer.code});
         // An answer to HEAD has no body on the wire.
-        if answer.code >= 400 && field("method") != "HEAD"
+        if answer.code >= 400
+            && field("method") != "HEAD"
             && let Ok(status) = serde_json::from_slice::<Json>(&answer.bytes)
         {
             for name in ["message", "reason", "details"] {
