@@ -4,6 +4,7 @@ mod access;
 mod actions;
 mod answers;
 mod areas;
+mod client_certificates;
 mod common;
 mod custom_defaults;
 mod expiry;
