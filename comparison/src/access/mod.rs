@@ -3,7 +3,7 @@
 mod generate;
 
 use fieldmanager_access::{
-    Attributes, GrantError, GrantRequest, RbacPolicy, Target, User, aggregate_rules,
+    AccessTarget, Attributes, GrantError, GrantRequest, RbacPolicy, User, aggregate_rules,
 };
 use fieldmanager_value::Value as Own;
 use serde_json::{Value, json};
@@ -149,7 +149,7 @@ fn aggregate(objects: &[Own], name: &str) -> Option<Vec<Own>> {
 fn authorize(policy: &RbacPolicy, user: &User, question: &Value) -> Value {
     let part = |name: &str| text(question, name);
     let target = if part("path").is_empty() {
-        Target::Resource {
+        AccessTarget::Resource {
             group: part("group"),
             version: "v1",
             resource: part("resource"),
@@ -158,7 +158,7 @@ fn authorize(policy: &RbacPolicy, user: &User, question: &Value) -> Value {
             name: part("name"),
         }
     } else {
-        Target::Path(part("path"))
+        AccessTarget::Path(part("path"))
     };
     let verb = part("verb");
     let attributes = Attributes { user, verb, target };

@@ -13,12 +13,12 @@ pub struct Attributes<'a> {
     /// special verb such as `impersonate`; for paths the HTTP method in lower case.
     pub verb: &'a str,
     /// What it is about.
-    pub target: Target<'a>,
+    pub target: AccessTarget<'a>,
 }
 
 /// What a request is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target<'a> {
+pub enum AccessTarget<'a> {
     /// Objects.
     Resource {
         /// The API group; empty for the core group.

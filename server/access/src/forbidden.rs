@@ -2,7 +2,7 @@
 
 use fieldmanager_value::internal::go_format::quote;
 
-use crate::{Attributes, Target};
+use crate::{AccessTarget, Attributes};
 
 impl Attributes<'_> {
     /// The message of the `Status` of a request that must not proceed, given the reason of the decision.
@@ -10,14 +10,14 @@ impl Attributes<'_> {
     /// Behaviour: `ForbiddenStatusError` of `k8s.io/apiserver/pkg/endpoints/handlers/responsewriters`.
     ///
     /// ```
-    /// use fieldmanager_access::{Attributes, Target, User};
+    /// use fieldmanager_access::{Attributes, AccessTarget, User};
     /// let user = User::new("bob", &[]);
-    /// let request = Attributes { user: &user, verb: "get", target: Target::Path("/metrics") };
+    /// let request = Attributes { user: &user, verb: "get", target: AccessTarget::Path("/metrics") };
     /// assert_eq!(request.forbidden_message(""), r#"forbidden: User "bob" cannot get path "/metrics""#);
     /// ```
     pub fn forbidden_message(&self, reason: &str) -> String {
         let subject = match self.target {
-            Target::Resource {
+            AccessTarget::Resource {
                 group,
                 resource,
                 name,
@@ -41,8 +41,8 @@ impl Attributes<'_> {
     fn denial(&self) -> String {
         let (user, verb) = (quote(&self.user.name), self.verb);
         let text = match self.target {
-            Target::Path(path) => format!("User {user} cannot {verb} path {}", quote(path)),
-            Target::Resource {
+            AccessTarget::Path(path) => format!("User {user} cannot {verb} path {}", quote(path)),
+            AccessTarget::Resource {
                 group,
                 resource,
                 subresource,

@@ -9,7 +9,7 @@ use fieldmanager_value::internal::go_format::quote;
 use percent_encoding::percent_decode_str;
 
 use crate::user::MASTERS;
-use crate::{Attributes, Decision, Target, User};
+use crate::{AccessTarget, Attributes, Decision, User};
 
 const AUTHENTICATION: &str = "authentication.k8s.io";
 
@@ -345,7 +345,7 @@ impl<E, A: FnMut(&Attributes<'_>) -> Decision, R: Fn(&Attributes<'_>, &str) -> E
         Ok(())
     }
 
-    fn ask(&mut self, verb: &str, target: Target<'_>) -> Result<(), E> {
+    fn ask(&mut self, verb: &str, target: AccessTarget<'_>) -> Result<(), E> {
         let user = self.requestor;
         let found = (self.allows)(&Attributes { user, verb, target });
         if found.allowed {
@@ -359,7 +359,7 @@ impl<E, A: FnMut(&Attributes<'_>) -> Decision, R: Fn(&Attributes<'_>, &str) -> E
         Err(self.refuse(verb, target, &texts.join(": ")))
     }
 
-    fn refuse(&self, verb: &str, target: Target<'_>, reason: &str) -> E {
+    fn refuse(&self, verb: &str, target: AccessTarget<'_>, reason: &str) -> E {
         let user = self.requestor;
         (self.refuse)(&Attributes { user, verb, target }, reason)
     }
@@ -371,8 +371,8 @@ fn question<'a>(
     subresource: &'a str,
     namespace: &'a str,
     name: &'a str,
-) -> Target<'a> {
-    Target::Resource {
+) -> AccessTarget<'a> {
+    AccessTarget::Resource {
         group,
         version: "v1",
         resource,

@@ -18,7 +18,7 @@ mod token_file;
 pub mod tokens;
 mod user;
 
-pub use attributes::{Attributes, Decision, Target};
+pub use attributes::{AccessTarget, Attributes, Decision};
 pub use impersonation::{Impersonation, ImpersonationMode};
 pub use rbac::{GrantError, GrantRequest, RbacPolicy, aggregate_rules};
 pub use token_file::{StaticTokens, TokenFileError};

@@ -1,15 +1,15 @@
 //! The words of denied requests.
 
-use fieldmanager_access::{Attributes, Target, User};
+use fieldmanager_access::{AccessTarget, Attributes, User};
 
-fn message(verb: &str, target: Target<'_>, reason: &str) -> String {
+fn message(verb: &str, target: AccessTarget<'_>, reason: &str) -> String {
     let user = &User::new("a&b", &[]);
     Attributes { user, verb, target }.forbidden_message(reason)
 }
 
 #[test]
 fn messages_name_user_verb_and_place() {
-    let pods = |group, subresource, namespace, name| Target::Resource {
+    let pods = |group, subresource, namespace, name| AccessTarget::Resource {
         group,
         version: "v1",
         resource: "pods",
@@ -37,7 +37,7 @@ fn messages_name_user_verb_and_place() {
         ),
         (
             "post",
-            Target::Path("/a<b"),
+            AccessTarget::Path("/a<b"),
             "",
             format!(r#"forbidden: {user} post path "/a&lt;b""#),
         ),

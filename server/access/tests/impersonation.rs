@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use fieldmanager_access::{Attributes, Decision, Impersonation, ImpersonationMode, Target, User};
+use fieldmanager_access::{
+    AccessTarget, Attributes, Decision, Impersonation, ImpersonationMode, User,
+};
 use serde_json::{Value as Json, json};
 
 fn read(headers: &[(&str, &str)]) -> Impersonation {
@@ -15,7 +17,7 @@ fn read(headers: &[(&str, &str)]) -> Impersonation {
 /// A question: `VERB GROUP/RESOURCE/SUBRESOURCE NAMESPACE/NAME`.
 fn text(question: &Attributes<'_>) -> String {
     match question.target {
-        Target::Resource {
+        AccessTarget::Resource {
             group,
             resource,
             subresource,
@@ -29,7 +31,7 @@ fn text(question: &Attributes<'_>) -> String {
                 question.verb
             )
         }
-        Target::Path(path) => format!("{} {path}", question.verb),
+        AccessTarget::Path(path) => format!("{} {path}", question.verb),
     }
 }
 
@@ -41,7 +43,7 @@ fn ask(
     allowed: &[&str],
 ) -> (Result<(User, ImpersonationMode), String>, Vec<String>) {
     let asked = RefCell::new(Vec::new());
-    let target = Target::Resource {
+    let target = AccessTarget::Resource {
         group: "",
         version: "v1",
         resource: "pods",
@@ -341,7 +343,7 @@ fn the_mode_of_other_users_is_strict_and_asks_for_many_at_once() {
 
 /// Whether one of the rules of a role allows a question.
 fn allows(rules: &Json, question: &Attributes<'_>) -> bool {
-    let Target::Resource {
+    let AccessTarget::Resource {
         group,
         resource,
         subresource,
@@ -368,7 +370,7 @@ fn allows(rules: &Json, question: &Attributes<'_>) -> bool {
 
 /// The text of a 403.
 fn forbidden(question: &Attributes<'_>, reason: &str) -> String {
-    let Target::Resource {
+    let AccessTarget::Resource {
         group,
         resource,
         subresource,
@@ -419,7 +421,7 @@ fn impersonations_are_answered_as_by_kube_apiserver() {
             headers.iter().map(|(name, value)| (name.as_str(), *value)),
         );
         let requestor = User::new(case["requestor"].as_str().unwrap(), &[]);
-        let target = Target::Resource {
+        let target = AccessTarget::Resource {
             group: "authentication.k8s.io",
             version: "v1",
             resource: "selfsubjectreviews",

@@ -7,7 +7,7 @@
 )]
 
 use fieldmanager_access::{
-    Attributes, GrantError, GrantRequest, RbacPolicy, Target, User, aggregate_rules,
+    AccessTarget, Attributes, GrantError, GrantRequest, RbacPolicy, User, aggregate_rules,
 };
 use fieldmanager_value::Value;
 
@@ -47,10 +47,10 @@ fn policy() -> RbacPolicy {
 fn decide(policy: &RbacPolicy, user: &User, question: &str) -> (bool, String) {
     let words: Vec<&str> = question.split(' ').collect();
     let target = match words[1..] {
-        [path] if path.starts_with('/') && path != "/pods" => Target::Path(path),
+        [path] if path.starts_with('/') && path != "/pods" => AccessTarget::Path(path),
         [resource, namespace, name] => {
             let parts: Vec<&str> = resource.split('/').collect();
-            Target::Resource {
+            AccessTarget::Resource {
                 group: parts[0],
                 version: "v1",
                 resource: parts[1],

@@ -1,5 +1,11 @@
 //! Users whom the certificates of their clients name.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
+
 use std::sync::Arc;
 
 use fieldmanager_apiserver::net::{Listening, Tls};

@@ -7,7 +7,7 @@ use fieldmanager_value::internal::{go_format::quote, level};
 use super::cover::{TooManyPermissions, missing};
 use super::policy::{GROUP, RbacPolicy, RoleError, RoleRef, aggregate};
 use super::rule::{PolicyRule, items, quote_all};
-use crate::{Attributes, Target, User};
+use crate::{AccessTarget, Attributes, User};
 
 /// A request that writes a role or a binding.
 #[derive(Clone, Copy, Debug)]
@@ -133,7 +133,7 @@ impl RbacPolicy {
         resource: &str,
         name: &str,
     ) -> bool {
-        let target = Target::Resource {
+        let target = AccessTarget::Resource {
             group,
             version: "*",
             resource,

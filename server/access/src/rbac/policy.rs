@@ -8,7 +8,7 @@ use fieldmanager_value::internal::go_format::quote;
 use fieldmanager_value::{Map, Value};
 
 use super::rule::{PolicyRule, items, name, rule_value, string};
-use crate::{Attributes, Decision, Target, User};
+use crate::{AccessTarget, Attributes, Decision, User};
 
 /// The API group of roles and bindings.
 pub(super) const GROUP: &str = "rbac.authorization.k8s.io";
@@ -19,7 +19,7 @@ pub(super) const GROUP: &str = "rbac.authorization.k8s.io";
 /// bindings of others.
 ///
 /// ```
-/// use fieldmanager_access::{Attributes, RbacPolicy, Target, User};
+/// use fieldmanager_access::{Attributes, RbacPolicy, AccessTarget, User};
 /// use fieldmanager_value::Value;
 /// let mut policy = RbacPolicy::default();
 /// for object in Value::all_from_yaml("
@@ -38,7 +38,7 @@ pub(super) const GROUP: &str = "rbac.authorization.k8s.io";
 /// }
 ///
 /// let user = User::new("alice", &[]);
-/// let target = Target::Resource {
+/// let target = AccessTarget::Resource {
 ///     group: "", version: "v1", resource: "pods", subresource: "", namespace: "shop", name: "",
 /// };
 /// let list = Attributes { user: &user, verb: "list", target };
@@ -154,8 +154,8 @@ impl RbacPolicy {
         }
 
         let namespace = match attributes.target {
-            Target::Resource { namespace, .. } => namespace,
-            Target::Path(_) => "",
+            AccessTarget::Resource { namespace, .. } => namespace,
+            AccessTarget::Path(_) => "",
         };
         // A role that is missing does not end the search, since every role only allows more.
         let mut errors = Vec::new();

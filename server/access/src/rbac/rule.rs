@@ -4,7 +4,7 @@ use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_value::internal::go_format::quote;
 use fieldmanager_value::{List, Value};
 
-use crate::{Attributes, Target};
+use crate::{AccessTarget, Attributes};
 
 /// What stands for everything in a list of a rule.
 const ALL: &str = "*";
@@ -43,8 +43,8 @@ impl PolicyRule {
             return false;
         }
         match attributes.target {
-            Target::Path(path) => self.paths.iter().any(|rule| covers_path(rule, path)),
-            Target::Resource {
+            AccessTarget::Path(path) => self.paths.iter().any(|rule| covers_path(rule, path)),
+            AccessTarget::Resource {
                 group,
                 resource,
                 subresource,

@@ -1,7 +1,7 @@
 //! Whether a user may do what a request asks for.
 
 use fieldmanager_access::{
-    Attributes, Decision, GrantError, GrantRequest, Impersonation, Target, User,
+    AccessTarget, Attributes, Decision, GrantError, GrantRequest, Impersonation, User,
 };
 use fieldmanager_managedfields::{Details, Status};
 use fieldmanager_value::Value;
@@ -64,7 +64,7 @@ impl Core {
             return Ok(());
         }
         let facts = &call.served.facts;
-        let target = Target::Resource {
+        let target = AccessTarget::Resource {
             group: &facts.group,
             version: &facts.version,
             resource: &facts.plural,
@@ -127,7 +127,7 @@ impl Core {
 /// 403 for a request, with the reason of the authorizer.
 fn forbidden(attributes: &Attributes<'_>, reason: &str) -> Failure {
     let mut details = Details::default();
-    if let Target::Resource {
+    if let AccessTarget::Resource {
         group,
         resource,
         name,

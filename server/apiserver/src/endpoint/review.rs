@@ -1,6 +1,6 @@
 //! Requests that ask a question: reviews of access and of tokens. Their objects are not stored.
 
-use fieldmanager_access::{Attributes, Target, User};
+use fieldmanager_access::{AccessTarget, Attributes, User};
 use fieldmanager_builtin::Review;
 use fieldmanager_managedfields::Status;
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
@@ -88,15 +88,16 @@ impl Core {
         };
         let of_resource = |name: &str| text(review, &["spec", "resourceAttributes", name]);
         let of_path = |name: &str| text(review, &["spec", "nonResourceAttributes", name]);
+        // The two forms exclude each other, which was checked.
         let is_of_path = review
             .get("spec")
             .and_then(|spec| spec.get("nonResourceAttributes"))
             .is_some_and(|path| !path.is_null());
 
         let (verb, target) = if is_of_path {
-            (of_path("verb"), Target::Path(of_path("path")))
+            (of_path("verb"), AccessTarget::Path(of_path("path")))
         } else {
-            let target = Target::Resource {
+            let target = AccessTarget::Resource {
                 group: of_resource("group"),
                 version: of_resource("version"),
                 resource: of_resource("resource"),

@@ -113,6 +113,7 @@ impl Core {
         let stored = self.store.get(&key, None).await?.entry;
         let account = stored.ok_or_else(|| Failure::not_found(call))?.object;
 
+        // A token that is bound to an object ends with it, and one of a Pod names the node of that.
         let request = TokenRequest::new(&body, &account, issuer)?;
         let bound = match request.bound()? {
             None => None,

@@ -2,22 +2,23 @@
 
 use std::sync::Arc;
 
-use fieldmanager_access::{Attributes, Impersonation, Target, User};
-use http::{Method, header};
+use fieldmanager_access::tokens::KEY_SET_PATH;
+use fieldmanager_access::{AccessTarget, Attributes, Impersonation, User};
+use http::{Method, Response, header};
 
-use super::message::Head;
+use super::message::{Body, Head, full, response};
 use super::route::{ResourcePath, Route};
-use super::{Context, log};
-use crate::endpoint::Failure;
+use crate::endpoint::{Core, Failure};
+use crate::log;
 
-/// The user of a request that may proceed.
+/// The user of a request that may proceed: the fixed one of a handle, or the one that its credentials name.
 pub(super) async fn user(
-    server: &Context<'_>,
+    core: &Core,
+    fixed: Option<&Arc<User>>,
     head: &Head,
     route: &Route,
 ) -> Result<Arc<User>, Failure> {
-    let core = server.core;
-    let mut user = match server.user {
+    let mut user = match fixed {
         Some(user) => user.clone(),
         None => {
             let authorization = head.header(header::AUTHORIZATION);
@@ -25,6 +26,7 @@ pub(super) async fn user(
         }
     };
 
+    // The user may ask to be answered as another one.
     let headers = head.headers.iter();
     let headers = headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
     let impersonation = Impersonation::from_headers(headers)?;
@@ -36,7 +38,7 @@ pub(super) async fn user(
     let (verb, name) = verb_and_name(head, route);
     let target = match route {
         Route::Resource(path) => target(path, &name),
-        _ => Target::Path(&head.path),
+        _ => AccessTarget::Path(&head.path),
     };
     let attributes = Attributes {
         user: &user.clone(),
@@ -55,10 +57,26 @@ pub(super) async fn user(
     Ok(user)
 }
 
-fn target<'a>(path: &'a ResourcePath, name: &'a str) -> Target<'a> {
+/// The document by which others verify tokens of service accounts.
+pub(super) fn token_document(
+    core: &Core,
+    head: &Head,
+    route: &Route,
+) -> Result<Response<Body>, Failure> {
+    let issuer = core.issuer()?;
+    if *route == Route::TokenKeys {
+        let keys = issuer.key_set();
+        return Ok(response(200, "application/jwk-set+json", full(keys)));
+    }
+    let text = issuer.configuration(&format!("{}{KEY_SET_PATH}", head.url()));
+    let text = text.ok_or_else(Failure::path_not_found)?;
+    Ok(response(200, "application/json", full(text)))
+}
+
+fn target<'a>(path: &'a ResourcePath, name: &'a str) -> AccessTarget<'a> {
     // A namespace is in itself.
     let is_namespace = path.plural == "namespaces" && path.group.is_empty();
-    Target::Resource {
+    AccessTarget::Resource {
         group: &path.group,
         version: &path.version,
         resource: &path.plural,
@@ -95,6 +113,7 @@ fn verb_and_name(head: &Head, route: &Route) -> (String, String) {
         _ => "",
     };
 
+    // A selector that names one object is a question about that object.
     let selected = || {
         let selector = head.query.text("fieldSelector").split(',');
         let mut names =

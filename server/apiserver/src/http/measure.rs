@@ -19,8 +19,6 @@ pub(super) fn labels(core: &Core, head: &Head, route: &Route) -> Labels {
     let path = match route {
         Route::Health { endpoint, .. } => return other(&format!("/{endpoint}")),
         Route::Resource(path) => path,
-        Route::Version => return other("/version"),
-        Route::Metrics => return other("/metrics"),
         Route::Test(_) => return other("/test"),
         Route::Page(_) => return other("/ui"),
         Route::Paths => return other("/"),
@@ -28,7 +26,9 @@ pub(super) fn labels(core: &Core, head: &Head, route: &Route) -> Labels {
         Route::Groups | Route::Group(_) | Route::GroupVersion { .. } => return other("/apis"),
         Route::OpenApiV2 => return other("/openapi/v2"),
         Route::OpenApiV3(_) => return other("/openapi/v3"),
-        Route::TokenKeys | Route::TokenIssuer => return other(&head.path),
+        Route::Version | Route::Metrics | Route::TokenKeys | Route::TokenIssuer => {
+            return other(head.path.trim_end_matches('/'));
+        }
         Route::Unknown => return other(""),
     };
 

@@ -16,7 +16,6 @@ mod watch;
 use std::sync::Arc;
 
 use fieldmanager_access::User;
-use fieldmanager_access::tokens::KEY_SET_PATH;
 use fieldmanager_handlers::internal::{Media, unsupported_media_type};
 use futures::StreamExt;
 use futures::future::BoxFuture;
@@ -205,7 +204,7 @@ where
             }
         }
         _ => {
-            user = access::user(server, head, route).await?;
+            user = access::user(core, server.user, head, route).await?;
         }
     }
 
@@ -401,24 +400,7 @@ async fn answer(
             let document = document.ok_or_else(Failure::path_not_found)?;
             Ok(render::document(head, document, "application/json"))
         }
-        Route::TokenKeys => {
-            let keys = core.issuer()?.key_set();
-            Ok(message::response(
-                200,
-                "application/jwk-set+json",
-                message::full(keys),
-            ))
-        }
-        Route::TokenIssuer => {
-            let uri = format!("{}{KEY_SET_PATH}", head.url());
-            let text = core.issuer()?.configuration(&uri);
-            let text = text.ok_or_else(Failure::path_not_found)?;
-            Ok(message::response(
-                200,
-                "application/json",
-                message::full(text),
-            ))
-        }
+        Route::TokenKeys | Route::TokenIssuer => access::token_document(core, head, route),
         Route::Metrics | Route::Test(_) | Route::Page(_) | Route::Resource(_) | Route::Unknown => {
             Err(Failure::path_not_found())
         }

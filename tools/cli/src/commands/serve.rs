@@ -344,6 +344,7 @@ fn access(builder: Builder, args: &ServeArgs, files: Files) -> Result<Builder, F
         builder = builder.client_authorities(authorities.map_err(|error| unusable(path, &error))?);
     }
 
+    // Tokens of service accounts live as long as the key, so one that is made is for this run.
     let keys = match &args.service_account_signing_key_file {
         None => Keys::generate().map(|(keys, _)| keys),
         Some(path) => {
