@@ -108,6 +108,20 @@ func (s *Server) Inject(ctx context.Context, fault map[string]any) error {
 	return err
 }
 
+// ConfigAs returns the configuration of a client that is a user, who may do what roles and bindings allow if the server was
+// started with `--authorization rbac`.
+func (s *Server) ConfigAs(ctx context.Context, user string, groups ...string) (*rest.Config, error) {
+	var made struct{ Token string }
+	asked := map[string]any{"name": user, "groups": append([]string{}, groups...)}
+	answer, err := s.Request(ctx, "POST", "/users", asked)
+	if err == nil {
+		err = json.Unmarshal(answer, &made)
+	}
+	config := rest.AnonymousClientConfig(s.Config)
+	config.BearerToken = made.Token
+	return config, err
+}
+
 // Log returns the entries of the log that have some values: {"manager": {"alice"}, "path": {".spec.replicas"}}. The members
 // of an entry are in docs/testing.md.
 func (s *Server) Log(ctx context.Context, query url.Values) (entries []map[string]any, err error) {

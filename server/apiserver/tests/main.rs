@@ -15,6 +15,7 @@ mod kube_rs;
 mod log;
 mod long_requests;
 mod metrics;
+mod operator;
 mod origin;
 mod port;
 mod random_programs;

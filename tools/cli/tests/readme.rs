@@ -90,16 +90,19 @@ fn testing_page_shows_tests_that_run() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = std::fs::read_to_string(root.join("docs/testing.md")).unwrap();
     let blocks = blocks(&text);
-    // Cargo runs the first one, and comparison/clients/run the others.
+    // Cargo runs those in Rust, and comparison/clients/run the others.
     for (language, path) in [
         ("rust", "server/apiserver/tests/shops.rs"),
+        ("rust", "server/apiserver/tests/operator.rs"),
         ("go", "integrations/go/example_test.go"),
+        ("go", "integrations/go/operator_test.go"),
         ("python", "integrations/python/tests/test_shops.py"),
         (
             "java",
             "comparison/clients/java/src/test/java/ShopTest.java",
         ),
         ("sh", "examples/testing/shops.sh"),
+        ("sh", "examples/testing/operator.sh"),
     ] {
         let file = std::fs::read_to_string(root.join(path)).unwrap();
         assert!(

@@ -399,6 +399,69 @@ fn modes(folder: &std::path::Path) -> Vec<(String, u32)> {
 }
 
 #[test]
+fn tokens_are_in_no_log_and_no_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tokens");
+    std::fs::write(
+        &file,
+        "first-secret,root,0,system:masters\nother-secret,alice\n",
+    )
+    .unwrap();
+    let server = Server::with(&[
+        "--token-file",
+        file.to_str().unwrap(),
+        "--authorization",
+        "rbac",
+        "--test-api",
+        "-vv",
+    ]);
+    let post = |path: &str, body: &str| {
+        let (status, body) = server.send(&format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer first-secret\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        ));
+        assert_eq!(status, "HTTP/1.1 201 Created", "{body}");
+        serde_json::from_str::<serde_json::Value>(&body).unwrap()
+    };
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    post(accounts, r#"{"metadata": {"name": "robot"}}"#);
+    let granted = post(&format!("{accounts}/robot/token"), "{}");
+    let made = post("/test/users", r#"{"name": "bob", "groups": ["dev"]}"#);
+    let robot = granted["status"]["token"].as_str().unwrap();
+    let reviews = "/apis/authentication.k8s.io/v1/tokenreviews";
+    post(
+        reviews,
+        &serde_json::json!({"spec": {"token": robot}}).to_string(),
+    );
+
+    let tokens = ["other-secret", robot, made["token"].as_str().unwrap()];
+    for token in tokens {
+        let header = format!("Authorization: Bearer {token}\r\n");
+        assert_eq!(server.get("/version", &header).0, "HTTP/1.1 200 OK");
+        let (status, body) = server.get("/api/v1/secrets", &header);
+        assert_eq!(status, "HTTP/1.1 403 Forbidden");
+        assert!(!body.contains(token), "{body}");
+    }
+    let header = "Authorization: Bearer first-secret\r\n";
+    let mut shown = server.log();
+    for path in ["/test/log", "/ui", "/metrics", "/api/v1/serviceaccounts"] {
+        let (status, body) = server.get(path, header);
+        assert_eq!(status, "HTTP/1.1 200 OK", "{path}");
+        shown += &body;
+    }
+    // The requests are in the log, with their users.
+    assert!(
+        shown.contains("system:serviceaccount:default:robot"),
+        "{shown}"
+    );
+    for token in tokens.into_iter().chain(["first-secret"]) {
+        assert!(!shown.contains(token), "{shown}");
+    }
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
 fn a_token_is_made_for_each_run() {
     let (one, other) = (Server::with(&[]), Server::with(&[]));
     let token = |server: &Server| {

@@ -99,7 +99,9 @@ impl Core {
         key: &Key,
         outcome: &Outcome,
     ) -> Result<(), Failure> {
-        if outcome.action == Action::Create {
+        // Roles have an effect where they decide.
+        let decides = self.access.has_rules() && served.facts.group == "rbac.authorization.k8s.io";
+        if outcome.action == Action::Create && !decides {
             self.inert.created(served);
         }
         match outcome.action {
