@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 use tower::ServiceExt;
 
 use super::TestServer;
+use crate::access::admin;
 
 /// The user agent, and so the manager of requests without another.
 const AGENT: &str = "test";
@@ -53,7 +54,8 @@ impl Refusal {
 }
 
 /// Objects are in the namespace `default` unless their metadata names another one; a name may be `NAMESPACE/NAME`. The
-/// error is always a [`Refusal`].
+/// error is always a [`Refusal`]. Requests are those of the administrator, unless the server is that of a
+/// [user](TestServer::client_as).
 impl TestServer {
     /// Creates an object.
     ///
@@ -220,8 +222,10 @@ impl TestServer {
             .body(Full::<Bytes>::from(body))
             .map_err(|error| Refusal::new(0, "", error.to_string()))?;
 
-        let response = self
-            .service()
+        // The requests of the test itself are the administrator's.
+        let mut server = self.service();
+        server.user = server.user.or_else(|| Some(admin()));
+        let response = server
             .oneshot(request)
             .await
             .unwrap_or_else(|never| match never {});
