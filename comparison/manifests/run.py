@@ -203,14 +203,13 @@ def rename(item, number):
 def common(answer, item):
     """What two servers have in common of an answer."""
     code, body, warnings = answer
-    text = json.dumps(body)
-    for uid in set(re.findall(r'"uid": "([0-9a-f-]{36})"', text)):
-        text = text.replace(uid, "UID")
-    body = json.loads(text)
-    walk(body, json.dumps(item))
+    sent = json.dumps(item)
+    body = json.loads(UID.sub(lambda uid: uid[0] if uid[0] in sent else "UID", json.dumps(body)))
+    walk(body, sent)
     return {"code": code, "body": body, "warnings": warnings}
 
 
+UID = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 TIME = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 

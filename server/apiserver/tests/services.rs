@@ -133,6 +133,10 @@ async fn families_of_other_clusters_are_refused() {
             r#"spec.clusterIPs: Invalid value: ["1.2.3.4"]: failed to allocate IP 1.2.3.4: the provided network does not match the current range"#,
         ),
         (
+            json!({"clusterIP": "10.96.0.0"}),
+            r#"spec.clusterIPs: Invalid value: ["10.96.0.0"]: failed to allocate IP 10.96.0.0: the provided network does not match the current range"#,
+        ),
+        (
             json!({"clusterIP": "10.96.0.1"}),
             r#"spec.clusterIPs: Invalid value: ["10.96.0.1"]: failed to allocate IP 10.96.0.1: provided IP is already allocated"#,
         ),
@@ -145,6 +149,20 @@ async fn families_of_other_clusters_are_refused() {
             refused["message"],
             format!("Service \"a\" is invalid: {fault}")
         );
+    }
+    // A dry run names the range, and does not look whether another Service has the address.
+    for (address, code, fault) in [
+        ("10.96.0.1", 201, ""),
+        (
+            "10.96.0.0",
+            422,
+            "the provided IP (10.96.0.0) is not in the valid range. The range of valid IPs is 10.96.0.0/16",
+        ),
+    ] {
+        let spec = json!({"clusterIP": address});
+        let path = format!("{SERVICES}?dryRun=All");
+        let answer = client.post(&path, &service("a", &spec)).await.expect(code);
+        assert!(answer.to_string().contains(fault), "{answer}");
     }
     let preferred = service("a", &json!({"ipFamilyPolicy": "PreferDualStack"}));
     assert_eq!(

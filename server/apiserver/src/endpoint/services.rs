@@ -296,20 +296,19 @@ impl Choice<'_> {
 
     /// Allocates an address that a client asks for; `None` if that succeeded, and else why not.
     async fn address_fault(&mut self, address: &str) -> Result<Option<String>, Failure> {
-        let number = address.parse::<Ipv4Addr>().map(u32::from);
-        Ok(match number {
-            Ok(number) if number & !HOSTS == NETWORK => {
-                if number == NETWORK || number == NETWORK | HOSTS {
-                    Some(format!(
-                        "the provided IP ({address}) is not in the valid range. The range of valid IPs is 10.96.0.0/16"
-                    ))
-                } else if self.reserve(ADDRESSES, address, true).await? {
-                    None
-                } else {
-                    Some("provided IP is already allocated".to_owned())
-                }
+        let number = address.parse::<Ipv4Addr>().map_or(0, u32::from);
+        let is_within = (NETWORK + 1..NETWORK | HOSTS).contains(&number);
+        Ok(match (is_within, self.dry_run) {
+            // A dry run of kube-apiserver does not look for the address.
+            (true, true) => None,
+            (true, false) if self.reserve(ADDRESSES, address, true).await? => None,
+            (true, false) => Some("provided IP is already allocated".to_owned()),
+            (false, true) => Some(format!(
+                "the provided IP ({address}) is not in the valid range. The range of valid IPs is 10.96.0.0/16"
+            )),
+            (false, false) => {
+                Some("the provided network does not match the current range".to_owned())
             }
-            _ => Some("the provided network does not match the current range".to_owned()),
         })
     }
 
