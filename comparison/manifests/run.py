@@ -1,22 +1,25 @@
 #!/usr/bin/env python3
 """Sends manifests to two API servers, and compares their answers.
 
-    run.py FOLDER --real URL TOKEN --server URL TOKEN [--index FILE] [--limit N]
+    run.py FOLDER --real URL TOKEN --server URL TOKEN [--index FILE] [--result FILE] [--limit N]
 
-FOLDER has a folder OWNER+NAME@COMMIT for each repository; index.txt has the ones of the last run. Each object of a built-in kind, and each
-definition, is created strictly (dry run) and leniently, read, applied twice, patched by a merge patch and a strategic merge
-patch, updated without a change, printed as a table, and deleted. Answers are compared but for what no two servers have in
-common: uids, versions, times, addresses and ports that the server allocates.
+FOLDER has a folder OWNER+NAME@COMMIT for each repository; index.txt has those of the last run with their files. Each object
+of a built-in kind, and each definition, is created strictly (dry run) and leniently, read, applied twice, patched by a merge
+patch and a strategic merge patch, updated without a change, printed as a table, and deleted. Answers are compared but for
+what no two servers have in common: uids, versions, times, addresses and ports that the server allocates.
+
+Both servers are new, without admission plugins, and without controllers that act on objects: `fieldmanager serve
+--no-collector`, and a kube-apiserver with that name, since it is a manager. It serves 10.96.0.0/16.
 
 The program ends with 1 if answers differ otherwise than explained.txt says: a line has the kind, the request, the path of
 the difference, what this server has there if that matters, and, after " # ", the reason; each but the reason is a regular
-expression, with `-` for spaces. The last line is the summary, which
-result.txt has of the last run of many repositories.
+expression, with `-` for spaces. result.txt has the summary of the last run of many repositories.
 """
 
 import argparse
 import concurrent.futures
 import copy
+import datetime
 import hashlib
 import http.client
 import json
@@ -24,6 +27,7 @@ import pathlib
 import re
 import socket
 import ssl
+import subprocess
 import sys
 import time
 import urllib.parse
@@ -262,13 +266,26 @@ def differences(real, ours, path=""):
         yield path, real, ours
 
 
+def in_order(answer):
+    """A refusal with its causes sorted: some validators of Kubernetes find them in the random order of a map."""
+    answer = copy.deepcopy(answer)
+    body = answer["body"]
+    if isinstance(body, dict) and isinstance(body.get("message"), str):
+        body["message"] = sorted(re.split(r": \[|, |\]$", body["message"]))
+        body.get("details", {}).get("causes", []).sort(key=json.dumps)
+    return answer
+
+
 def compare(real, ours, number, file, item, resource):
     """The differences of the answers about an object, and the number of requests."""
     found, count = [], 0
     for name, send in requests_of(item, resource, number):
         count += 1
         answers = [common(send(server), item) for server in (real, ours)]
-        found += [(item["kind"], name, *different, file) for different in differences(*answers)]
+        different = list(differences(*answers))
+        if different and not list(differences(*map(in_order, answers))):
+            different = [(".body.details.causes", "one order", "another order")]
+        found += [(item["kind"], name, *one, file) for one in different]
         # Without an object, the other requests are answered with 404.
         if name == "create" and answers[0]["code"] >= 400 and answers[1]["code"] >= 400:
             break
@@ -301,6 +318,7 @@ def main():
     parser.add_argument("--real", nargs=2, required=True, metavar=("URL", "TOKEN"))
     parser.add_argument("--server", nargs=2, required=True, metavar=("URL", "TOKEN"))
     parser.add_argument("--index", type=pathlib.Path, help="write the files and their numbers of objects")
+    parser.add_argument("--result", type=pathlib.Path, help="write the summary with the date and the commit")
     parser.add_argument("--limit", type=int, default=250, help="the most objects of a repository")
     options = parser.parse_args()
 
@@ -346,11 +364,17 @@ def main():
         _, _, _, real, ours, file = group[0]
         print(f"{len(group)} times {kind} {path} of {', '.join(sorted({one[1] for one in group}))}")
         print(f"  kube-apiserver {json.dumps(real)[:600]}\n  this server    {json.dumps(ours)[:600]}\n  {file}")
-    for reason, count in sorted(explained.items()):
-        print(f"{count} explained: {reason}")
     repositories = len({file.split("/")[0] for file in index})
     requests = sum(count for _, count in results)
-    print(f"{len(chosen)} objects of {repositories} repositories, {requests} requests, {len(unexplained)} unexplained differences")
+    summary = [f"{count} explained: {reason}" for reason, count in sorted(explained.items())]
+    summary.append(
+        f"{len(chosen)} objects of {repositories} repositories, {requests} requests, {len(unexplained)} unexplained differences"
+    )
+    print("\n".join(summary))
+    if options.result:
+        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+        date = datetime.datetime.now(datetime.UTC).date()
+        options.result.write_text("\n".join([f"{date}, commit {commit}", *summary]) + "\n")
     sys.exit(1 if unexplained else 0)
 
 
