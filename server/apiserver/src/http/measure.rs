@@ -9,6 +9,22 @@ use crate::endpoint::{Core, Failure, Verb};
 use crate::metrics::{Labels, Metrics};
 use crate::store::List;
 
+/// The label of requests to a path that is not one of a resource.
+fn path_label(head: &Head, route: &Route) -> String {
+    let label = match route {
+        Route::Health { endpoint, .. } => return format!("/{endpoint}"),
+        Route::Test(_) => "/test",
+        Route::Page(_) => "/ui",
+        Route::Paths => "/",
+        Route::Groups | Route::Group(_) | Route::GroupVersion { .. } => "/apis",
+        Route::OpenApiV3(_) => "/openapi/v3",
+        Route::Unknown | Route::Resource(_) => "",
+        // These have one path.
+        _ => head.path.trim_end_matches('/'),
+    };
+    label.to_owned()
+}
+
 /// The labels of a request.
 pub(super) fn labels(core: &Core, head: &Head, route: &Route) -> Labels {
     let other = |path: &str| Labels {
@@ -17,19 +33,8 @@ pub(super) fn labels(core: &Core, head: &Head, route: &Route) -> Labels {
         ..Labels::default()
     };
     let path = match route {
-        Route::Health { endpoint, .. } => return other(&format!("/{endpoint}")),
         Route::Resource(path) => path,
-        Route::Test(_) => return other("/test"),
-        Route::Page(_) => return other("/ui"),
-        Route::Paths => return other("/"),
-        Route::LegacyVersions => return other("/api"),
-        Route::Groups | Route::Group(_) | Route::GroupVersion { .. } => return other("/apis"),
-        Route::OpenApiV2 => return other("/openapi/v2"),
-        Route::OpenApiV3(_) => return other("/openapi/v3"),
-        Route::Version | Route::Metrics | Route::TokenKeys | Route::TokenIssuer => {
-            return other(head.path.trim_end_matches('/'));
-        }
-        Route::Unknown => return other(""),
+        route => return other(&path_label(head, route)),
     };
 
     // Requests to resources that are not served have no series of their own.
