@@ -49,6 +49,7 @@ const ADAPTERS: &[&str] = &[
     "kube",
     "builtin",
     "cel",
+    "access",
     "handlers",
     "apiserver",
     "harness",
