@@ -272,7 +272,7 @@ def in_order(answer):
     body = answer["body"]
     if isinstance(body, dict) and isinstance(body.get("message"), str):
         body["message"] = sorted(re.split(r": \[|, |\]$", body["message"]))
-        body.get("details", {}).get("causes", []).sort(key=json.dumps)
+        body.get("details", {}).get("causes", []).sort(key=lambda cause: sorted(cause.items()))
     return answer
 
 
