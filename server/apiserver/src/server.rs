@@ -122,6 +122,10 @@ impl ApiServer {
             tasks.spawn(new().run());
             tasks.spawn(crate::expiry::run(core.clone(), gate.limits.event_time));
         }
+        if collection == Collection::On && core.access.has_rules() {
+            let aggregating = core.clone();
+            tasks.spawn(async move { aggregating.keep_aggregating().await });
+        }
         if core.has_ending_task {
             let ending = core.clone();
             tasks.spawn(async move { ending.keep_ending_definitions().await });

@@ -346,6 +346,54 @@ async fn who_may_impersonate_is_another() {
 }
 
 #[tokio::test]
+async fn an_aggregated_role_has_the_rules_of_those_that_it_selects() {
+    let server = ApiServer::for_test().authorization(Authorization::Rbac);
+    let server = server.build().await.unwrap();
+    let admin = Client {
+        server: server.client_as("root", &["system:masters"]).service(),
+    };
+    let binding = json!({
+        "metadata": {"name": "viewers"},
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "view"},
+        "subjects": [{"apiGroup": RBAC, "kind": "Group", "name": "dev"}],
+    });
+    let path = format!("/apis/{RBAC}/v1");
+    admin
+        .post(&format!("{path}/clusterrolebindings"), &binding)
+        .await
+        .expect(201);
+    let alice = admin.as_user("alice", &["dev"]);
+    let waits = async |path: &str, code: u16| {
+        while alice.get(path).await.code != code {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    waits("/api/v1/pods", 200).await;
+    alice.get("/api/v1/secrets").await.expect(403);
+
+    // A role of the program joins, and leaves.
+    let role = json!({
+        "metadata": {"name": "secrets", "labels": {"rbac.authorization.k8s.io/aggregate-to-view": "true"}},
+        "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["list"]}],
+    });
+    let roles = format!("{path}/clusterroles");
+    admin.post(&roles, &role).await.expect(201);
+    waits("/api/v1/secrets", 200).await;
+    admin
+        .send("DELETE", &format!("{roles}/secrets"), &[], "")
+        .await
+        .expect(200);
+    waits("/api/v1/secrets", 403).await;
+    let view = admin.get(&format!("{roles}/view")).await.expect(200);
+    let managers = view["metadata"]["managedFields"].as_array().unwrap();
+    let manager = "clusterrole-aggregation-controller";
+    assert!(
+        managers.iter().any(|entry| entry["manager"] == manager),
+        "{view}"
+    );
+}
+
+#[tokio::test]
 async fn roles_are_those_of_a_restored_state() {
     let admin = admin().await;
     let alice = admin.as_user("alice", &[]);

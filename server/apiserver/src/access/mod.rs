@@ -13,6 +13,7 @@ use fieldmanager_value::Value;
 
 use crate::object::map;
 use crate::store::{SharedStore, StoreError};
+pub(crate) use roles::GROUP;
 use roles::Roles;
 
 /// The number of users whose last impersonation is known.

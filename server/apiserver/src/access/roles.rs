@@ -7,7 +7,8 @@ use futures::{FutureExt, StreamExt};
 
 use crate::store::{BoxWatch, List, Prefix, SharedStore, StoreError};
 
-const GROUP: &str = "rbac.authorization.k8s.io";
+/// The group of roles and bindings.
+pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// The resources of the group, and the kinds of their objects.
 const RESOURCES: [(&str, &str); 4] = [

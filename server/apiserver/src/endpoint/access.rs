@@ -7,6 +7,7 @@ use fieldmanager_managedfields::{Details, Status};
 use fieldmanager_value::Value;
 
 use super::{Call, Core, Failure};
+use crate::access::GROUP;
 use crate::object::{map, text};
 
 impl Core {
@@ -88,7 +89,7 @@ impl Core {
         live: Option<&Value>,
     ) -> Result<(), Failure> {
         let facts = &call.served.facts;
-        if !self.access.has_rules() || facts.group != "rbac.authorization.k8s.io" {
+        if !self.access.has_rules() || facts.group != GROUP {
             return Ok(());
         }
         self.access.follow(&self.store).await?;

@@ -14,6 +14,7 @@ use super::definition::{
 use super::ending::Ending;
 use super::failure::{Unwritten, until_written};
 use super::{Call, Core, Failure};
+use crate::access::GROUP;
 use crate::object::{has_items, is_terminating, text};
 use crate::registry::{Definition, Served};
 use crate::store::{Entry, Key, List as ListOf, Revision, StoreError, Write};
@@ -100,7 +101,7 @@ impl Core {
         outcome: &Outcome,
     ) -> Result<(), Failure> {
         // Roles have an effect where they decide.
-        let decides = self.access.has_rules() && served.facts.group == "rbac.authorization.k8s.io";
+        let decides = self.access.has_rules() && served.facts.group == GROUP;
         if outcome.action == Action::Create && !decides {
             self.inert.created(served);
         }

@@ -2,6 +2,7 @@
 
 mod access;
 mod actions;
+mod aggregation;
 mod answer;
 mod binding;
 mod call;

@@ -68,7 +68,12 @@ pub(super) fn token_document(
         let keys = issuer.key_set();
         return Ok(response(200, "application/jwk-set+json", full(keys)));
     }
-    let text = issuer.configuration(&format!("{}{KEY_SET_PATH}", head.url()));
+    // Others read the keys over TLS, which a port that is described without it has too.
+    let host = match head.url().split_once("://") {
+        Some((_, host)) => host,
+        None => "kubernetes.default.svc",
+    };
+    let text = issuer.configuration(&format!("https://{host}{KEY_SET_PATH}"));
     let text = text.ok_or_else(Failure::path_not_found)?;
     Ok(response(200, "application/json", full(text)))
 }
