@@ -13,6 +13,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,6 +54,19 @@ func newDeployment(name string) *appsv1.Deployment {
 				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "nginx:1"}}},
 			},
 		},
+	}
+}
+
+func TestTheServerKnowsTheUser(t *testing.T) {
+	review, err := clientset.AuthenticationV1().SelfSubjectReviews().Create(
+		context.Background(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	must(t, err)
+	expected := os.Getenv("EXPECTED_USER")
+	if expected == "" {
+		expected = "admin"
+	}
+	if name := review.Status.UserInfo.Username; name != expected {
+		t.Fatalf("the user is %q, expected %q", name, expected)
 	}
 }
 

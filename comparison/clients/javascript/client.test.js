@@ -42,6 +42,12 @@ function apply(object, manager, force) {
   return objects.patch(object, undefined, undefined, manager, force, k8s.PatchStrategy.ServerSideApply);
 }
 
+test('the server knows the user', async () => {
+  const reviews = config.makeApiClient(k8s.AuthenticationV1Api);
+  const review = await reviews.createSelfSubjectReview({ body: {} });
+  assert.equal(review.status.userInfo.username, process.env.EXPECTED_USER ?? 'admin');
+});
+
 test('objects are created, read, replaced and deleted', async () => {
   const body = { metadata: { name: 'typed' }, data: { color: 'red' } };
   const created = await core.createNamespacedConfigMap({ namespace, body });

@@ -1,6 +1,7 @@
 """The Python client against the server of a kubeconfig: KUBECONFIG=FILE python -m unittest test_client."""
 
 import copy
+import os
 import pathlib
 import threading
 import unittest
@@ -53,6 +54,10 @@ class ClientTest(unittest.TestCase):
             if error.status != 409:
                 raise
         cls.dynamic = dynamic.DynamicClient(cls.api)
+
+    def test_the_server_knows_the_user(self):
+        review = client.AuthenticationV1Api(self.api).create_self_subject_review({})
+        self.assertEqual(review.status.user_info.username, os.environ.get("EXPECTED_USER", "admin"))
 
     @classmethod
     def tearDownClass(cls):

@@ -8,11 +8,15 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use fieldmanager_apiserver::net::{Listening, Tls};
 use fieldmanager_apiserver::{ApiServer, ClientAuthorities, Collection, StaticTokens};
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use kube::api::PostParams;
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair, date_time_ymd,
+    BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, DnType,
+    ExtendedKeyUsagePurpose, IsCa, KeyPair, date_time_ymd,
 };
 use serde_json::{Value as Json, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -36,6 +40,15 @@ fn authority() -> Authority {
 type Identity = (CertificateDer<'static>, PrivateKeyDer<'static>);
 
 fn identity(authority: &Authority, change: impl FnOnce(&mut CertificateParams)) -> Identity {
+    let (certificate, key) = issued(authority, change);
+    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    (certificate.der().clone(), key)
+}
+
+fn issued(
+    authority: &Authority,
+    change: impl FnOnce(&mut CertificateParams),
+) -> (Certificate, KeyPair) {
     let mut params = CertificateParams::default();
     params.distinguished_name.push(DnType::CommonName, "alice");
     params
@@ -45,8 +58,7 @@ fn identity(authority: &Authority, change: impl FnOnce(&mut CertificateParams)) 
     change(&mut params);
     let key = KeyPair::generate().unwrap();
     let certificate = params.signed_by(&key, authority).unwrap();
-    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
-    (certificate.der().clone(), key)
+    (certificate, key)
 }
 
 /// Asks a server who the client is, over TLS with a certificate.
@@ -91,9 +103,8 @@ async fn who(
     (code, serde_json::from_str(body).unwrap())
 }
 
-#[tokio::test]
-async fn a_certificate_names_its_user_and_others_are_refused() {
-    let (own, other) = (authority(), authority());
+/// A server on a port whose authority names users, and the certificate that clients trust.
+async fn running(own: &Authority) -> (std::net::SocketAddr, String) {
     let authorities = ClientAuthorities::from_pem(&own.pem()).unwrap();
     let builder = ApiServer::builder()
         .client_authorities(authorities)
@@ -108,6 +119,45 @@ async fn a_certificate_names_its_user_and_others_are_refused() {
         .unwrap();
     let address = listening.address();
     tokio::spawn(listening.run(server, std::future::pending()));
+    (address, root)
+}
+
+#[tokio::test]
+async fn kube_shows_the_certificate_of_its_kubeconfig() {
+    let own = authority();
+    let (address, root) = running(&own).await;
+    let (certificate, key) = issued(&own, |_| {});
+    let encoded = |pem: String| STANDARD.encode(pem);
+    let name = "test";
+    let config = json!({
+        "clusters": [{"name": name, "cluster": {
+            "server": format!("https://{address}"), "certificate-authority-data": encoded(root),
+        }}],
+        "users": [{"name": name, "user": {
+            "client-certificate-data": encoded(certificate.pem()), "client-key-data": encoded(key.serialize_pem()),
+        }}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        "current-context": name,
+    });
+    let config = kube::config::Kubeconfig::from_yaml(&config.to_string()).unwrap();
+    let options = kube::config::KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(config, &options)
+        .await
+        .unwrap();
+    let client = kube::Client::try_from(config).unwrap();
+    let reviews: kube::Api<SelfSubjectReview> = kube::Api::all(client);
+    let review = reviews
+        .create(&PostParams::default(), &SelfSubjectReview::default())
+        .await
+        .unwrap();
+    let user = review.status.unwrap().user_info.unwrap();
+    assert_eq!(user.username.as_deref(), Some("alice"));
+}
+
+#[tokio::test]
+async fn a_certificate_names_its_user_and_others_are_refused() {
+    let (own, other) = (authority(), authority());
+    let (address, root) = running(&own).await;
 
     let (code, answer) = who(address, &root, Some(identity(&own, |_| {})), "").await;
     let user = &answer["status"]["userInfo"];

@@ -69,6 +69,14 @@ class ClientTest {
   }
 
   @Test
+  void theServerKnowsTheUser() {
+    String path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    String review = client.raw(path, "POST", Map.of("apiVersion", "authentication.k8s.io/v1", "kind", "SelfSubjectReview"));
+    String user = System.getenv().getOrDefault("EXPECTED_USER", "admin");
+    assertTrue(review.contains("\"username\":\"" + user + "\""), review);
+  }
+
+  @Test
   void serverSideApplyCreatesAndUpdates() {
     Deployment created = client.resource(deployment("apply", "nginx:1")).serverSideApply();
     assertEquals(1, created.getSpec().getReplicas());
