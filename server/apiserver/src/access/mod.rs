@@ -83,6 +83,15 @@ impl Access {
         self.options.authorization == Authorization::Rbac
     }
 
+    /// The store, which tells of writes that change what users may do.
+    pub(crate) fn followed(&self, store: SharedStore) -> SharedStore {
+        if self.has_rules() {
+            self.roles.counting(store)
+        } else {
+            store
+        }
+    }
+
     /// Takes over the roles and bindings that were written since the last call.
     pub(crate) async fn follow(&self, store: &SharedStore) -> Result<(), StoreError> {
         self.roles.follow(store).await

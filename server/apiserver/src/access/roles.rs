@@ -1,11 +1,15 @@
 //! The roles and bindings that a store has.
 
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use fieldmanager_access::RbacPolicy;
+use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 
-use crate::store::{BoxWatch, List, Prefix, SharedStore, StoreError};
+use crate::store::{
+    BoxWatch, Key, Layer, List, Prefix, Revision, SharedStore, Snapshot, Store, StoreError, Write,
+};
 
 /// The group of roles and bindings.
 pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
@@ -24,13 +28,64 @@ pub(super) struct Roles {
     policy: RwLock<RbacPolicy>,
     /// The changes of each of the resources; none before the objects were read.
     changes: tokio::sync::Mutex<Vec<BoxWatch>>,
+    /// The number of writes of roles and bindings by this server, and how many of them the policy has.
+    writes: Arc<AtomicU64>,
+    seen: AtomicU64,
+}
+
+/// A store that counts the writes of roles and bindings.
+struct CountedRoles {
+    store: SharedStore,
+    writes: Arc<AtomicU64>,
+}
+
+impl Layer for CountedRoles {
+    fn inner(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    fn write_through<'a>(
+        &'a self,
+        key: &'a Key,
+        write: Write,
+    ) -> BoxFuture<'a, Result<Revision, StoreError>> {
+        if key.parts().group != GROUP {
+            return self.store.write(key, write);
+        }
+        Box::pin(async move {
+            let written = self.store.write(key, write).await;
+            self.writes.fetch_add(1, Ordering::SeqCst);
+            written
+        })
+    }
+
+    fn restored(&self, _: &Snapshot) {
+        self.writes.fetch_add(1, Ordering::SeqCst);
+    }
 }
 
 impl Roles {
+    /// The store with a count of what there is to take over: most requests find nothing, and look no further.
+    pub(super) fn counting(&self, store: SharedStore) -> SharedStore {
+        // The objects that the store has are one write.
+        self.writes.fetch_add(1, Ordering::SeqCst);
+        let writes = self.writes.clone();
+        Arc::new(CountedRoles { store, writes })
+    }
+
     /// Takes over what was written since the last call. A store that other servers write to may tell of their writes
     /// later.
     pub(super) async fn follow(&self, store: &SharedStore) -> Result<(), StoreError> {
+        let is_current = |writes| self.seen.load(Ordering::SeqCst) >= writes && !store.is_shared();
+        if is_current(self.writes.load(Ordering::SeqCst)) {
+            return Ok(());
+        }
         let mut changes = self.changes.lock().await;
+        let writes = self.writes.load(Ordering::SeqCst);
+        if is_current(writes) {
+            return Ok(());
+        }
+
         if !self.take_over(&mut changes) {
             // The objects are read anew if changes were lost, as after a snapshot was restored.
             let mut policy = RbacPolicy::default();
@@ -47,6 +102,7 @@ impl Roles {
             *changes = followed;
             *self.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
         }
+        self.seen.store(writes, Ordering::SeqCst);
         Ok(())
     }
 

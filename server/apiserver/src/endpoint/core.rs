@@ -74,6 +74,8 @@ impl Core {
         limits: &Limits,
         access: AccessOptions,
     ) -> Self {
+        let access = Access::new(access);
+        let store = access.followed(store);
         // A store that other servers write to has what it reads from them.
         let history = History::new(limits.revisions_size, limits.revisions, !store.is_shared());
         let log = Recorder::new(limits.log, history);
@@ -87,7 +89,7 @@ impl Core {
             export: None,
             registry: RwLock::new(resources.registry),
             source,
-            access: Access::new(access),
+            access,
             documents: Mutex::new(resources.documents),
             definitions: tokio::sync::Mutex::default(),
             ending: Mutex::default(),
