@@ -90,7 +90,7 @@ pub(crate) struct ServeArgs {
     /// A folder or a file with objects to create at the start, unless the store has them; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) load: Vec<PathBuf>,
-    /// Keep the dependents of deleted objects, and the objects of deleted namespaces
+    /// Keep the dependents of deleted objects and the objects of deleted namespaces, and leave aggregated roles empty
     #[arg(long)]
     pub(crate) no_collector: bool,
     /// Whether unions have an effect, of built-in kinds and of custom resources
