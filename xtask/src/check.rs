@@ -137,6 +137,7 @@ fn tools(run: &Run) -> Result<()> {
     if run.wants("comparison") {
         install(&shell, "mvn", &["maven", "default-jdk-headless"])?;
         install(&shell, "npm", &["npm"])?;
+        install(&shell, "openssl", &["openssl"])?;
         if !succeeds(cmd!(shell, "python3 -c 'import ensurepip, venv'")) {
             apt_install(&shell, &["python3-venv"])?;
         }
