@@ -3,8 +3,7 @@
 use std::fmt;
 
 use base64::Engine;
-use base64::alphabet::URL_SAFE;
-use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::digest::{SHA256, digest};
 use ring::rand::SystemRandom;
 use ring::signature::{
@@ -18,10 +17,6 @@ use x509_cert::der::{Decode, Encode, Tag};
 use x509_cert::spki::{AlgorithmIdentifierRef, SubjectPublicKeyInfoRef};
 
 use super::error::{TokenError, read_object};
-
-/// Go ignores the bits of the last character that make no byte.
-const LENIENT: GeneralPurpose =
-    GeneralPurpose::new(&URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
 
 const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
 const EC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
@@ -134,8 +129,8 @@ impl<'a> SignedParts<'a> {
         Some(SignedParts {
             message,
             header,
-            payload: LENIENT.decode(payload).ok()?,
-            signature: LENIENT.decode(signature).ok()?,
+            payload: URL_SAFE_NO_PAD.decode(payload).ok()?,
+            signature: URL_SAFE_NO_PAD.decode(signature).ok()?,
         })
     }
 
