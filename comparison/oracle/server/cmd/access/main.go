@@ -10,11 +10,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -31,6 +29,8 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/rbac/install"
 	"k8s.io/kubernetes/pkg/registry/authorization/selfsubjectrulesreview"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac"
+
+	"fieldmanager.dev/comparison/server/lines"
 )
 
 type asked struct {
@@ -64,20 +64,7 @@ type answer struct {
 }
 
 func main() {
-	lines := bufio.NewScanner(os.Stdin)
-	lines.Buffer(make([]byte, 1<<16), 64<<20)
-	writer := bufio.NewWriter(os.Stdout)
-	encoder := json.NewEncoder(writer)
-	encoder.SetEscapeHTML(false)
-	for lines.Scan() {
-		if err := encoder.Encode(respond(lines.Bytes())); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		if err := writer.Flush(); err != nil {
-			os.Exit(1)
-		}
-	}
+	lines.Serve(respond)
 }
 
 func respond(line []byte) (out map[string]any) {

@@ -6,12 +6,10 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -22,6 +20,8 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"fieldmanager.dev/comparison/server/schemes"
+
+	"fieldmanager.dev/comparison/server/lines"
 )
 
 type request struct {
@@ -45,23 +45,7 @@ type answer struct {
 }
 
 func main() {
-	lines := bufio.NewScanner(os.Stdin)
-	lines.Buffer(make([]byte, 1<<16), 64<<20)
-	writer := bufio.NewWriter(os.Stdout)
-	encoder := json.NewEncoder(writer)
-	encoder.SetEscapeHTML(false)
-	for lines.Scan() {
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
-			continue
-		}
-		if err := encoder.Encode(respond(lines.Bytes())); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		if err := writer.Flush(); err != nil {
-			os.Exit(1)
-		}
-	}
+	lines.Serve(respond)
 }
 
 func respond(line []byte) (out answer) {
