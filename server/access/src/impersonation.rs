@@ -280,19 +280,19 @@ impl<E, A: FnMut(&Attributes<'_>) -> Decision, R: Fn(&Attributes<'_>, &str) -> E
         self.ask_groups(&verb, group)?;
         self.ask_extra(&verb)?;
 
-        // A user may ask to be treated as nobody, but then not as somebody too.
-        let nobody = "system:unauthenticated";
+        // A group that is asked for says whether the user counts as authenticated, otherwise the name does.
+        let unauthenticated = "system:unauthenticated";
         let is_anonymous = wanted.name == "system:anonymous";
-        let everybody = if is_anonymous {
-            nobody
+        let default = if is_anonymous {
+            unauthenticated
         } else {
             "system:authenticated"
         };
         if !groups
             .iter()
-            .any(|group| group == everybody || group == nobody)
+            .any(|group| group == default || group == unauthenticated)
         {
-            groups.push(everybody.to_owned());
+            groups.push(default.to_owned());
         }
         Ok(User {
             name: wanted.name.clone(),

@@ -20,6 +20,6 @@ mod user;
 
 pub use attributes::{AccessTarget, Attributes, Decision};
 pub use impersonation::{Impersonation, ImpersonationMode};
-pub use rbac::{GrantError, GrantRequest, RbacPolicy, aggregate_rules};
+pub use rbac::{GrantError, GrantRequest, RBAC_GROUP, RbacPolicy, aggregate_rules};
 pub use token_file::{StaticTokens, TokenFileError};
 pub use user::User;

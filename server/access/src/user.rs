@@ -35,6 +35,14 @@ impl User {
         }
     }
 
+    /// The administrator, who may do everything.
+    pub fn admin() -> Self {
+        User {
+            uid: "admin".to_owned(),
+            ..User::new("admin", &[MASTERS])
+        }
+    }
+
     /// The user of a request without credentials.
     pub fn anonymous() -> Self {
         User {

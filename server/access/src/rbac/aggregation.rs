@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use fieldmanager_structural::internal::{ObjectExt, label_value, qualified_name};
 use fieldmanager_value::Value;
 
-use super::rule::{PolicyRule, items, name, string};
+use super::rule::{PolicyRule, items};
 
 /// The `rules` that a ClusterRole with an `aggregationRule` should have, given all cluster roles: those of each selector in
 /// turn, by the names of the roles, without the role itself and without duplicates. `None` if it has them, has no
@@ -21,9 +21,9 @@ pub fn aggregate_rules<'v>(
     let aggregation = role.get("aggregationRule").filter(|rule| !rule.is_null())?;
     let mut others: Vec<&Value> = all
         .into_iter()
-        .filter(|other| name(other) != name(role))
+        .filter(|other| other.metadata_string("name") != role.metadata_string("name"))
         .collect();
-    others.sort_by_key(|other| name(other));
+    others.sort_by_key(|other| other.metadata_string("name"));
 
     // One selector that is not valid leaves the role as it is, so the others are of no use.
     let mut seen = HashSet::new();
@@ -65,8 +65,8 @@ fn is_valid(selector: &Value) -> bool {
             let values: Vec<&str> = items(expression, "values")
                 .filter_map(Value::as_str)
                 .collect();
-            let key = string(expression, "key");
-            let is_operator = match string(expression, "operator") {
+            let key = expression.string("key");
+            let is_operator = match expression.string("operator") {
                 "In" | "NotIn" => !values.is_empty(),
                 "Exists" | "DoesNotExist" => values.is_empty(),
                 _ => false,
@@ -84,10 +84,10 @@ fn selects(selector: &Value, object: &Value) -> bool {
 
     equal.all(|(key, value)| label(key.as_str()) == value.as_str())
         && items(selector, "matchExpressions").all(|expression| {
-            let found = label(string(expression, "key"));
+            let found = label(expression.string("key"));
             let mut values = items(expression, "values");
             let mut is_listed = || values.any(|value| value.as_str() == found);
-            match string(expression, "operator") {
+            match expression.string("operator") {
                 "In" => found.is_some() && is_listed(),
                 "NotIn" => found.is_none() || !is_listed(),
                 "Exists" => found.is_some(),

@@ -5,7 +5,7 @@ use fieldmanager_value::Value;
 use fieldmanager_value::internal::{go_format::quote, level};
 
 use super::cover::{TooManyPermissions, missing};
-use super::policy::{GROUP, RbacPolicy, RoleError, RoleRef, aggregate};
+use super::policy::{RBAC_GROUP, RbacPolicy, RoleError, RoleRef, aggregate};
 use super::rule::{PolicyRule, items, quote_all};
 use crate::{AccessTarget, Attributes, User};
 
@@ -69,7 +69,13 @@ impl RbacPolicy {
         role: &Value,
         old: Option<&Value>,
     ) -> Result<(), GrantError> {
-        if self.may(request, "escalate", GROUP, request.resource, request.name) {
+        if self.may(
+            request,
+            "escalate",
+            RBAC_GROUP,
+            request.resource,
+            request.name,
+        ) {
             return Ok(());
         }
 

@@ -11,4 +11,4 @@ mod rule;
 
 pub use aggregation::aggregate_rules;
 pub use escalation::{GrantError, GrantRequest};
-pub use policy::RbacPolicy;
+pub use policy::{RBAC_GROUP, RbacPolicy};

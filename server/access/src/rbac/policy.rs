@@ -7,11 +7,11 @@ use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_value::internal::go_format::quote;
 use fieldmanager_value::{Map, Value};
 
-use super::rule::{PolicyRule, items, name, rule_value, string};
+use super::rule::{PolicyRule, items, rule_value};
 use crate::{AccessTarget, Attributes, Decision, User};
 
 /// The API group of roles and bindings.
-pub(super) const GROUP: &str = "rbac.authorization.k8s.io";
+pub const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
 /// The roles and bindings of a server.
 ///
@@ -103,7 +103,7 @@ impl RbacPolicy {
     /// Adds or replaces a Role, ClusterRole, RoleBinding or ClusterRoleBinding. Returns whether the object is one.
     pub fn set(&mut self, object: &Value) -> bool {
         let (group, _) = object.api_version().split_once('/').unwrap_or_default();
-        let kind = string(object, "kind");
+        let kind = object.string("kind");
         let Some(namespace) = scope(group, kind, object.metadata_string("namespace")) else {
             return false;
         };
@@ -111,10 +111,12 @@ impl RbacPolicy {
         let scope = self.scopes.entry(namespace.to_owned()).or_default();
         if kind.ends_with("Role") {
             let rules = PolicyRule::all(object).into();
-            scope.roles.insert(name(object).to_owned(), rules);
+            scope
+                .roles
+                .insert(object.metadata_string("name").to_owned(), rules);
         } else {
             // The subjects may have changed.
-            scope.remove_binding(name(object));
+            scope.remove_binding(object.metadata_string("name"));
             scope.add_binding(RoleBinding::read(object, namespace));
         }
         true
@@ -122,7 +124,7 @@ impl RbacPolicy {
 
     /// Removes an object that was set.
     pub fn remove(&mut self, kind: &str, namespace: &str, name: &str) {
-        let Some(namespace) = scope(GROUP, kind, namespace) else {
+        let Some(namespace) = scope(RBAC_GROUP, kind, namespace) else {
             return;
         };
         let Some(scope) = self.scopes.get_mut(namespace) else {
@@ -316,16 +318,16 @@ impl PolicyScope {
 impl RoleBinding {
     fn read(object: &Value, namespace: &str) -> Self {
         let subjects = items(object, "subjects").map(|subject| {
-            let own = string(subject, "namespace");
+            let own = subject.string("namespace");
             BindingSubject {
-                kind: string(subject, "kind").to_owned(),
+                kind: subject.string("kind").to_owned(),
                 namespace: if own.is_empty() { namespace } else { own }.to_owned(),
-                name: string(subject, "name").to_owned(),
+                name: subject.string("name").to_owned(),
             }
         });
         RoleBinding {
             namespace: namespace.to_owned(),
-            name: name(object).to_owned(),
+            name: object.metadata_string("name").to_owned(),
             role: RoleRef::read(object),
             subjects: subjects.collect(),
         }
@@ -356,7 +358,7 @@ impl RoleRef {
     pub(super) fn read(binding: &Value) -> Self {
         let part = |name: &str| {
             let role = binding.get("roleRef");
-            role.map_or("", |role| string(role, name)).to_owned()
+            role.map_or("", |role| role.string(name)).to_owned()
         };
         RoleRef {
             group: part("apiGroup"),
@@ -410,7 +412,7 @@ impl RoleError {
         match self {
             RoleError::Missing { kind, name } => {
                 let resource = written.unwrap_or(kind);
-                format!("{resource}.{GROUP} {} not found", quote(name))
+                format!("{resource}.{RBAC_GROUP} {} not found", quote(name))
             }
             RoleError::Kind(kind) => {
                 format!("unsupported role reference kind: {}", quote(kind))
@@ -422,7 +424,7 @@ impl RoleError {
 /// The namespace of an object of RBAC, which is empty for one of the cluster; `None` for other objects.
 fn scope<'n>(group: &str, kind: &str, namespace: &'n str) -> Option<&'n str> {
     match kind {
-        _ if group != GROUP => None,
+        _ if group != RBAC_GROUP => None,
         "ClusterRole" | "ClusterRoleBinding" => Some(""),
         "Role" | "RoleBinding" if !namespace.is_empty() => Some(namespace),
         _ => None,

@@ -1,6 +1,5 @@
 //! Rules of roles.
 
-use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_value::internal::go_format::quote;
 use fieldmanager_value::{List, Value};
 
@@ -112,16 +111,6 @@ fn strings(value: &Value, name: &str) -> Vec<String> {
     items(value, name)
         .map(|item| item.as_str().unwrap_or_default().to_owned())
         .collect()
-}
-
-/// A string in a field; empty if there is none.
-pub(super) fn string<'v>(value: &'v Value, name: &str) -> &'v str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// `metadata.name`; empty if there is none.
-pub(super) fn name(object: &Value) -> &str {
-    object.metadata_string("name")
 }
 
 /// A rule as a value: the verbs, and the other lists that are not empty.

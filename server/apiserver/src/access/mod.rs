@@ -13,7 +13,6 @@ use fieldmanager_value::Value;
 
 use crate::object::map;
 use crate::store::{SharedStore, StoreError};
-pub(crate) use roles::GROUP;
 use roles::Roles;
 
 /// The number of users whose last impersonation is known.
@@ -92,14 +91,13 @@ impl Access {
         }
     }
 
-    /// Takes over the roles and bindings that were written since the last call.
-    pub(crate) async fn follow(&self, store: &SharedStore) -> Result<(), StoreError> {
-        self.roles.follow(store).await
-    }
-
-    /// The roles and bindings that were taken over.
-    pub(crate) fn policy(&self) -> RwLockReadGuard<'_, RbacPolicy> {
-        self.roles.policy()
+    /// The roles and bindings of the store, as they are since its last write.
+    pub(crate) async fn policy(
+        &self,
+        store: &SharedStore,
+    ) -> Result<RwLockReadGuard<'_, RbacPolicy>, StoreError> {
+        self.roles.follow(store).await?;
+        Ok(self.roles.policy())
     }
 
     /// Whether a user may see the page, which shows all objects.
@@ -182,11 +180,6 @@ pub(crate) fn user_info(user: &User) -> Value {
 
 /// The user who may do everything, and whom requests of the program itself are of.
 pub(crate) fn admin() -> Arc<User> {
-    static ADMIN: LazyLock<Arc<User>> = LazyLock::new(|| {
-        Arc::new(User {
-            uid: "admin".to_owned(),
-            ..User::new("admin", &["system:masters"])
-        })
-    });
+    static ADMIN: LazyLock<Arc<User>> = LazyLock::new(|| Arc::new(User::admin()));
     ADMIN.clone()
 }

@@ -3,16 +3,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use fieldmanager_access::RbacPolicy;
+use fieldmanager_access::{RBAC_GROUP, RbacPolicy};
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 
 use crate::store::{
     BoxWatch, Key, Layer, List, Prefix, Revision, SharedStore, Snapshot, Store, StoreError, Write,
 };
-
-/// The group of roles and bindings.
-pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// The resources of the group, and the kinds of their objects.
 const RESOURCES: [(&str, &str); 4] = [
@@ -49,7 +46,7 @@ impl Layer for CountedRoles {
         key: &'a Key,
         write: Write,
     ) -> BoxFuture<'a, Result<Revision, StoreError>> {
-        if key.parts().group != GROUP {
+        if key.parts().group != RBAC_GROUP {
             return self.store.write(key, write);
         }
         Box::pin(async move {
@@ -92,7 +89,7 @@ impl Roles {
             changes.clear();
             let mut followed = Vec::new();
             for (resource, _) in RESOURCES {
-                let prefix = Prefix::builtin(GROUP, resource);
+                let prefix = Prefix::builtin(RBAC_GROUP, resource);
                 let page = store.list(List::new(prefix.clone()).uncounted()).await?;
                 for entry in &page.entries {
                     policy.set(&entry.object);

@@ -1,13 +1,11 @@
 //! Whether a user may do what a request asks for.
 
 use fieldmanager_access::{
-    AccessTarget, Attributes, Decision, GrantError, GrantRequest, Impersonation, User,
+    AccessTarget, Attributes, Decision, GrantError, GrantRequest, Impersonation, RBAC_GROUP, User,
 };
-use fieldmanager_managedfields::{Details, Status};
 use fieldmanager_value::Value;
 
 use super::{Call, Core, Failure};
-use crate::access::GROUP;
 use crate::object::{map, text};
 
 impl Core {
@@ -16,8 +14,7 @@ impl Core {
         if !self.access.has_rules() {
             return Ok(everything_allowed());
         }
-        self.access.follow(&self.store).await?;
-        Ok(self.access.policy().authorize(attributes))
+        Ok(self.access.policy(&self.store).await?.authorize(attributes))
     }
 
     /// Refuses a request that its user may not send with 403.
@@ -35,13 +32,14 @@ impl Core {
         wanted: &Impersonation,
         request: &Attributes<'_>,
     ) -> Result<User, Failure> {
-        self.access.follow(&self.store).await?;
-        let allows = |question: &Attributes<'_>| {
-            if self.access.has_rules() {
-                self.access.policy().authorize(question)
-            } else {
-                everything_allowed()
-            }
+        let policy = if self.access.has_rules() {
+            Some(self.access.policy(&self.store).await?)
+        } else {
+            None
+        };
+        let allows = |question: &Attributes<'_>| match &policy {
+            Some(policy) => policy.authorize(question),
+            None => everything_allowed(),
         };
         let requestor = &request.user.name;
         let last = self.access.last_impersonation(requestor);
@@ -55,8 +53,8 @@ impl Core {
         if !self.access.has_rules() {
             return Ok(everything());
         }
-        self.access.follow(&self.store).await?;
-        Ok(self.access.policy().rules_review(user, namespace))
+        let policy = self.access.policy(&self.store).await?;
+        Ok(policy.rules_review(user, namespace))
     }
 
     /// Refuses an update or an apply that creates its object, unless its user may create it.
@@ -89,17 +87,17 @@ impl Core {
         live: Option<&Value>,
     ) -> Result<(), Failure> {
         let facts = &call.served.facts;
-        if !self.access.has_rules() || facts.group != GROUP {
+        if !self.access.has_rules() || facts.group != RBAC_GROUP {
             return Ok(());
         }
-        self.access.follow(&self.store).await?;
         let request = GrantRequest {
             user: call.user,
             resource: &facts.plural,
             namespace: call.namespace,
             name: call.name,
         };
-        let checked = self.access.policy().check_grant(&request, object, live);
+        let policy = self.access.policy(&self.store).await?;
+        let checked = policy.check_grant(&request, object, live);
 
         checked.map_err(|error| match error {
             GrantError::Forbidden(reason) => {
@@ -127,19 +125,17 @@ impl Core {
 
 /// 403 for a request, with the reason of the authorizer.
 fn forbidden(attributes: &Attributes<'_>, reason: &str) -> Failure {
-    let mut details = Details::default();
-    if let AccessTarget::Resource {
-        group,
-        resource,
-        name,
-        ..
-    } = attributes.target
-    {
-        (details.group, details.kind, details.name) =
-            (group.to_owned(), resource.to_owned(), name.to_owned());
-    }
+    let about = match attributes.target {
+        AccessTarget::Resource {
+            group,
+            resource,
+            name,
+            ..
+        } => (group, resource, name),
+        AccessTarget::Path(_) => ("", "", ""),
+    };
     let message = attributes.forbidden_message(reason);
-    Status::failure(403, "Forbidden", message, Some(details)).into()
+    Failure::about(403, "Forbidden", about, message)
 }
 
 /// The decision of a server without authorization.

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use fieldmanager_access::aggregate_rules;
+use fieldmanager_access::{RBAC_GROUP, aggregate_rules};
 use fieldmanager_value::{List as ListOf, Value};
 use futures::StreamExt;
 
 use super::{Call, Core, Failure, Verb};
-use crate::access::{GROUP, admin};
+use crate::access::admin;
 use crate::object::{map, text};
 use crate::query::Query;
 use crate::store::{List, Prefix, StoreError};
@@ -35,7 +35,7 @@ impl Core {
 
     /// Fills in the rules, and waits for the next change of a role.
     async fn aggregate(&self) -> Result<(), StoreError> {
-        let roles = Prefix::builtin(GROUP, "clusterroles");
+        let roles = Prefix::builtin(RBAC_GROUP, "clusterroles");
         let page = self
             .store
             .list(List::new(roles.clone()).uncounted())
@@ -60,11 +60,11 @@ impl Core {
 
     async fn set_rules(&self, role: &Value, rules: Vec<Value>) -> Result<(), Failure> {
         let registry = self.registry();
-        let served = registry.get(GROUP, "v1", "clusterroles");
+        let served = registry.get(RBAC_GROUP, "v1", "clusterroles");
         let served = served.ok_or_else(Failure::resource_not_found)?;
         let name = text(role, &["metadata", "name"]);
         let body = map([
-            ("apiVersion", format!("{GROUP}/v1").into()),
+            ("apiVersion", format!("{RBAC_GROUP}/v1").into()),
             ("kind", "ClusterRole".into()),
             ("metadata", map([("name", name.into())])),
             ("rules", Value::List(ListOf::from_iter(rules))),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fieldmanager_access::RBAC_GROUP;
 use fieldmanager_handlers::{Action, Outcome, Refused};
 use fieldmanager_value::Value;
 use futures::StreamExt;
@@ -14,7 +15,6 @@ use super::definition::{
 use super::ending::Ending;
 use super::failure::{Unwritten, until_written};
 use super::{Call, Core, Failure};
-use crate::access::GROUP;
 use crate::object::{has_items, is_terminating, text};
 use crate::registry::{Definition, Served};
 use crate::store::{Entry, Key, List as ListOf, Revision, StoreError, Write};
@@ -101,7 +101,7 @@ impl Core {
         outcome: &Outcome,
     ) -> Result<(), Failure> {
         // Roles have an effect where they decide.
-        let decides = self.access.has_rules() && served.facts.group == GROUP;
+        let decides = self.access.has_rules() && served.facts.group == RBAC_GROUP;
         if outcome.action == Action::Create && !decides {
             self.inert.created(served);
         }

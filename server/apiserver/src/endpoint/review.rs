@@ -43,7 +43,7 @@ impl Core {
                     let message = "token is required for TokenReview in authentication";
                     return Err(Failure::bad_request(message));
                 }
-                with(object, "status", self.token_status(object).await)
+                with(object, "status", self.token_status(object, token).await)
             }
             Some(Review::Access) | None => {
                 check_access(call, object)?;
@@ -58,14 +58,11 @@ impl Core {
     }
 
     /// The status of a review of a token: whose it is.
-    async fn token_status(&self, review: &Value) -> Value {
+    async fn token_status(&self, review: &Value, token: &str) -> Value {
         let asked = review.get("spec").and_then(|spec| spec.get("audiences"));
         let asked = texts(asked);
         let audiences = Some(asked.as_slice()).filter(|asked| !asked.is_empty());
-        match self
-            .holder(text(review, &["spec", "token"]), audiences)
-            .await
-        {
+        match self.holder(token, audiences).await {
             Ok(Some(Holder { user, audiences })) => {
                 let audiences = audiences.into_iter().map(Value::from);
                 map([

@@ -74,7 +74,7 @@ impl Core {
         };
         // A token ends with its service account, and with the object that it is bound to.
         for lookup in claims.lookups() {
-            let found = self.looked_up(&lookup).await;
+            let found = self.named(&lookup).await;
             let found = found.map_err(|failure| failure.status.message)?;
             lookup
                 .check(found.as_ref(), now)
@@ -87,10 +87,26 @@ impl Core {
         }))
     }
 
-    async fn looked_up(&self, lookup: &ObjectLookup<'_>) -> Result<Option<Value>, Failure> {
-        let namespace = Some(lookup.namespace).filter(|namespace| !namespace.is_empty());
+    async fn named(&self, lookup: &ObjectLookup<'_>) -> Result<Option<Value>, Failure> {
+        let ObjectLookup {
+            resource,
+            namespace,
+            name,
+            ..
+        } = *lookup;
+        self.stored(resource, namespace, name).await
+    }
+
+    /// An object of the core group; outside of namespaces if `namespace` is empty.
+    async fn stored(
+        &self,
+        resource: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Value>, Failure> {
+        let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
         // A name that no object can have is one of no object.
-        let Ok(key) = Key::new("", lookup.resource, namespace, lookup.name) else {
+        let Ok(key) = Key::new("", resource, namespace, name) else {
             return Ok(None);
         };
         let read = self.store.get(&key, None).await?;
@@ -109,9 +125,8 @@ impl Core {
             return Err(Failure::bad_request(message));
         }
         TokenRequest::check_name(&body, call.name)?;
-        let key = call.served.key(call.namespace, call.name)?;
-        let stored = self.store.get(&key, None).await?.entry;
-        let account = stored.ok_or_else(|| Failure::not_found(call))?.object;
+        let stored = self.stored("serviceaccounts", call.namespace, call.name);
+        let account = stored.await?.ok_or_else(|| Failure::not_found(call))?;
 
         // A token that is bound to an object ends with it, and one of a Pod names the node of that.
         let request = TokenRequest::new(&body, &account, issuer)?;
@@ -123,7 +138,7 @@ impl Core {
                     let message = format!("{resource} {name:?} not found");
                     Failure::about(404, "NotFound", ("", resource, name), message)
                 };
-                let found = self.looked_up(&lookup).await?;
+                let found = self.named(&lookup).await?;
                 Some(found.ok_or_else(missing)?)
             }
         };
@@ -131,13 +146,7 @@ impl Core {
             .as_ref()
             .map(|bound| text(bound, &["spec", "nodeName"]))
         {
-            Some(name) if !name.is_empty() => {
-                let found = self
-                    .store
-                    .get(&Key::new("", "nodes", None, name)?, None)
-                    .await?;
-                found.entry.map(|entry| entry.object)
-            }
+            Some(name) if !name.is_empty() => self.stored("nodes", "", name).await?,
             _ => None,
         };
 

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use fieldmanager_access::tokens::KEY_SET_PATH;
 use fieldmanager_access::{AccessTarget, Attributes, Impersonation, User};
-use http::{Method, Response, header};
+use http::{Response, header};
 
 use super::message::{Body, Head, full, response};
 use super::route::{ResourcePath, Route};
-use crate::endpoint::{Core, Failure};
+use super::verb::{custom_verb, verb};
+use crate::endpoint::{Core, Failure, Verb};
 use crate::log;
 
 /// The user of a request that may proceed: the fixed one of a handle, or the one that its credentials name.
@@ -97,42 +98,27 @@ fn target<'a>(path: &'a ResourcePath, name: &'a str) -> AccessTarget<'a> {
 
 /// The verb of a request, and the name of its object; that of a list is in its selector.
 ///
-/// Behaviour: `RequestInfoFactory` of `k8s.io/apiserver/pkg/endpoints/request`.
+/// Behaviour: `RequestInfoFactory` of `k8s.io/apiserver/pkg/endpoints/request`, which gives a verb to methods that a path does not
+/// have, too.
 fn verb_and_name(head: &Head, route: &Route) -> (String, String) {
     let Route::Resource(path) = route else {
         return (head.method.as_str().to_ascii_lowercase(), String::new());
     };
-    let is_get = matches!(head.method, Method::GET | Method::HEAD);
-    let is_collection = path.name.is_empty();
-    let wants_watch = || head.query.optional_flag("watch").unwrap_or_default();
-    let verb = match head.method {
-        _ if path.is_watch => "watch",
-        _ if is_get && is_collection && wants_watch() => "watch",
-        _ if is_get && is_collection => "list",
-        _ if is_get => "get",
-        Method::POST => "create",
-        Method::PUT => "update",
-        Method::PATCH => "patch",
-        Method::DELETE if is_collection => "deletecollection",
-        Method::DELETE => "delete",
-        _ => "",
+    if path.is_watch {
+        return (Verb::Watch.name().to_owned(), path.name.clone());
+    }
+    let verb = verb(head, path).or_else(|_| custom_verb(head)).ok();
+    let name = match verb {
+        Some(Verb::List | Verb::Watch) => selected_name(head).to_owned(),
+        _ => path.name.clone(),
     };
+    (verb.map_or("", Verb::name).to_owned(), name)
+}
 
-    // A selector that names one object is a question about that object.
-    let selected = || {
-        let selector = head.query.text("fieldSelector").split(',');
-        let mut names =
-            selector.filter_map(|term| term.strip_prefix("metadata.name")?.strip_prefix('='));
-        let name = names
-            .next()
-            .map(|name| name.trim_start_matches('='))
-            .unwrap_or_default();
-        name.to_owned()
-    };
-    let name = if is_get && is_collection && !path.is_watch {
-        selected()
-    } else {
-        path.name.clone()
-    };
-    (verb.to_owned(), name)
+/// The name of the object that a field selector asks for; empty if it asks for others too.
+fn selected_name(head: &Head) -> &str {
+    let selector = head.query.text("fieldSelector").split(',');
+    let mut names =
+        selector.filter_map(|term| term.strip_prefix("metadata.name")?.strip_prefix('='));
+    names.next().map_or("", |name| name.trim_start_matches('='))
 }

@@ -311,11 +311,7 @@ fn tokens(args: &ServeArgs, files: Files) -> Result<(StaticTokens, Option<String
         }
         let token = random_token()?;
         let mut tokens = StaticTokens::default();
-        let admin = User {
-            uid: "admin".to_owned(),
-            ..User::new("admin", &["system:masters"])
-        };
-        tokens.insert(token.as_str(), admin);
+        tokens.insert(token.as_str(), User::admin());
         return Ok((tokens, Some(token)));
     };
 
