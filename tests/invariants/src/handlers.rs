@@ -224,7 +224,7 @@ fn check_outcome(resource: &Resource, outcome: &Outcome) -> Result<(), String> {
     match resource.update(&request, Some(&outcome.object), json.as_bytes()) {
         Ok(again) => {
             ensure!(
-                again.action == Action::Nothing,
+                again.action == Action::Nothing || repeats_an_entry(&outcome.object),
                 "an update without changes is an {:?} of {json} to {}",
                 again.action,
                 again.object
@@ -235,4 +235,24 @@ fn check_outcome(resource: &Resource, outcome: &Outcome) -> Result<(), String> {
             "an update with the object is refused: {refused}: {json}"
         )),
     }
+}
+
+/// Whether two entries of the managed fields are of the same manager, so that the next write keeps one of them.
+///
+/// A `Scale` whose own managed fields name a manager of the object leaves two: what the manager has without the
+/// replicas, and the replicas. Go writes them as well (`ToParent` of
+/// `k8s.io/apimachinery/pkg/util/managedfields/scalehandler.go`).
+fn repeats_an_entry(object: &Value) -> bool {
+    let entries = object
+        .get("metadata")
+        .and_then(|metadata| metadata.get("managedFields"))
+        .and_then(Value::as_list);
+    let managers: Vec<_> = entries
+        .into_iter()
+        .flatten()
+        .map(|entry| {
+            ["manager", "operation", "apiVersion", "subresource"].map(|name| entry.get(name))
+        })
+        .collect();
+    (1..managers.len()).any(|end| managers[..end].contains(&managers[end]))
 }

@@ -25,11 +25,12 @@ const GO_MARKERS: [&str; 2] = [
     include_str!("../../../fuzz/seeds/go_markers/respecting"),
 ];
 
-const REQUESTS: [&str; 5] = [
+const REQUESTS: [&str; 6] = [
     include_str!("../../../fuzz/seeds/handlers/config_map"),
     include_str!("../../../fuzz/seeds/handlers/definition"),
     include_str!("../../../fuzz/seeds/handlers/deployment"),
     include_str!("../../../fuzz/seeds/handlers/service"),
+    include_str!("../../../fuzz/seeds/handlers/scale_with_managers"),
     include_str!("../../../fuzz/seeds/handlers/shop"),
 ];
 
