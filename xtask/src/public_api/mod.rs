@@ -50,6 +50,7 @@ const ADAPTERS: &[&str] = &[
     "builtin",
     "cel",
     "access",
+    "admission",
     "handlers",
     "apiserver",
     "harness",

@@ -1,0 +1,19 @@
+//! What the plugins and webhooks of a Kubernetes API server make of a request: they change its object, refuse it, or warn
+//! of it.
+//!
+//! An [`AdmissionRequest`] goes through everything that implements [`Admission`]: first all of them may change the object,
+//! then all may refuse what was made of it. What they have to know of other objects they ask a [`Cluster`].
+
+#![expect(
+    clippy::result_large_err,
+    reason = "a refusal is returned once for each request"
+)]
+
+mod admission;
+mod denial;
+pub mod plugins;
+mod request;
+
+pub use admission::{Admission, Admitted, Answer, Cluster, ResourceName};
+pub use denial::Denial;
+pub use request::{AdmissionRequest, Operation};

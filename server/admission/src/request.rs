@@ -1,0 +1,130 @@
+//! A request as admission sees it.
+
+use fieldmanager_access::User;
+use fieldmanager_managedfields::{Details, Status};
+use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_value::Value;
+
+use crate::Denial;
+
+/// What a request does with an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// The request makes an object, or asks something with one.
+    Create,
+    /// The request changes an object.
+    Update,
+    /// The request ends an object.
+    Delete,
+    /// The request connects to an object, such as to the proxy of a service.
+    Connect,
+}
+
+impl Operation {
+    /// The name in reviews and rules.
+    ///
+    /// ```
+    /// assert_eq!(fieldmanager_admission::Operation::Create.name(), "CREATE");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Create => "CREATE",
+            Operation::Update => "UPDATE",
+            Operation::Delete => "DELETE",
+            Operation::Connect => "CONNECT",
+        }
+    }
+}
+
+/// A request as admission sees it, with the object that it makes.
+///
+/// Behaviour: `Attributes` of `k8s.io/apiserver/pkg/admission`.
+#[derive(Clone, Copy, Debug)]
+pub struct AdmissionRequest<'a> {
+    /// What the request does.
+    pub operation: Operation,
+    /// The kind of its object: `Scale` of `autoscaling/v1` if the subresource is `scale`.
+    pub kind: &'a GroupVersionKind,
+    /// The group of the resource; empty for the first one.
+    pub group: &'a str,
+    /// The version of the path.
+    pub version: &'a str,
+    /// The resource, such as `deployments`.
+    pub resource: &'a str,
+    /// The subresource; empty for the object itself.
+    pub subresource: &'a str,
+    /// The namespace; empty for objects without one. That of a Namespace is its own name.
+    pub namespace: &'a str,
+    /// The name of the object; empty if it is generated, or if a collection is deleted.
+    pub name: &'a str,
+    /// Who sends the request.
+    pub user: &'a User,
+    /// The options: an object of the kind `CreateOptions`, `UpdateOptions`, `PatchOptions` or `DeleteOptions` of
+    /// `meta.k8s.io/v1`.
+    pub options: &'a Value,
+    /// Whether nothing is stored.
+    pub dry_run: bool,
+    /// The object before the request; `None` if there is none.
+    pub old: Option<&'a Value>,
+    /// The object that the request makes; `None` if it deletes one.
+    pub object: Option<&'a Value>,
+}
+
+impl<'a> AdmissionRequest<'a> {
+    /// Whether the request is for a resource of a group, apart from its subresources.
+    pub fn is_of(&self, group: &str, resource: &str) -> bool {
+        self.subresource.is_empty() && (self.group, self.resource) == (group, resource)
+    }
+
+    /// A field of the object, or `null`.
+    pub fn field(&self, path: &[&str]) -> &'a Value {
+        field(self.object, path)
+    }
+
+    /// A field of the object before the request, or `null`.
+    pub fn old_field(&self, path: &[&str]) -> &'a Value {
+        field(self.old, path)
+    }
+
+    /// The refusal of a plugin: 403, with the resource and the name of the object in front of the reason.
+    ///
+    /// Behaviour: `NewForbidden` of `k8s.io/apiserver/pkg/admission`.
+    pub fn forbidden(&self, reason: &str) -> Denial {
+        self.refused(403, "Forbidden", &format!("forbidden: {reason}"))
+    }
+
+    /// A refusal with the resource and the name of the object in front of `is` and the text.
+    pub fn refused(&self, code: u16, reason: &'static str, text: &str) -> Denial {
+        let resource = match self.group {
+            "" => self.resource.to_owned(),
+            group => format!("{}.{group}", self.resource),
+        };
+        let own = |name: &str| self.field(&["metadata", name]).as_str().unwrap_or_default();
+        let name = match (self.name, own("name"), own("generateName")) {
+            ("", "", "") => "Unknown",
+            ("", "", generated) => generated,
+            ("", name, _) | (name, ..) => name,
+        };
+
+        let mut details = Details::default();
+        (details.group, details.kind, details.name) = (
+            self.group.to_owned(),
+            self.resource.to_owned(),
+            name.to_owned(),
+        );
+        Status::failure(
+            code,
+            reason,
+            format!("{resource} {name:?} is {text}"),
+            Some(details),
+        )
+        .into()
+    }
+}
+
+fn field<'v>(object: Option<&'v Value>, path: &[&str]) -> &'v Value {
+    static NULL: Value = Value::Null;
+    let found =
+        object.and_then(|object| path.iter().try_fold(object, |value, name| value.get(name)));
+    found.unwrap_or(&NULL)
+}
