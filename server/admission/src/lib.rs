@@ -10,10 +10,12 @@
 )]
 
 mod admission;
+mod closure;
 mod denial;
 pub mod plugins;
 mod request;
 
 pub use admission::{Admission, Admitted, Answer, Cluster, ResourceName};
+pub use closure::{mutating, validating};
 pub use denial::Denial;
 pub use request::{AdmissionRequest, Operation};

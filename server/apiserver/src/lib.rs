@@ -18,6 +18,7 @@
 )]
 
 mod access;
+mod admission;
 mod bootstrap;
 mod browser;
 mod budget;

@@ -77,6 +77,7 @@ impl ApiServer {
             self.core.resources(),
             self.limits(),
             self.core.access.options.clone(),
+            self.core.participants.clone(),
         );
         core.export = self.core.export;
         let test = TestState::new(self.test.is_served);

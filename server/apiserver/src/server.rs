@@ -6,10 +6,12 @@ use std::sync::Arc;
 use fieldmanager_access::certificates::ClientAuthorities;
 use fieldmanager_access::tokens::{Keys, TokenIssuer};
 use fieldmanager_access::{StaticTokens, User};
+use fieldmanager_admission::{Admission, AdmissionRequest, mutating, validating};
 use fieldmanager_value::Value;
 use tokio::task::JoinSet;
 
 use crate::access::{AccessOptions, Authorization};
+use crate::admission::Participants;
 use crate::collector::{Collector, CollectorStep};
 use crate::endpoint::{Core, Deletions, Resources};
 use crate::fault::Faults;
@@ -77,6 +79,7 @@ pub struct Builder {
     source: Arc<dyn Source>,
     limits: Limits,
     access: AccessOptions,
+    participants: Participants,
     collection: Collection,
     unions: bool,
     test_api: bool,
@@ -102,6 +105,7 @@ impl ApiServer {
             source: Arc::new(Random::system()),
             limits: Limits::default(),
             access: AccessOptions::default(),
+            participants: Participants::default(),
             collection: Collection::On,
             unions: true,
             test_api: false,
@@ -322,6 +326,69 @@ impl Builder {
         self
     }
 
+    /// The admission plugins that run, by their names in kube-apiserver. By default, these are the
+    /// [plugins](fieldmanager_admission::plugins::NAMES) that kube-apiserver runs by default, but ServiceAccount.
+    #[must_use]
+    pub fn admission_plugins(mut self, names: &[&str]) -> Self {
+        self.participants.retain(|name| names.contains(&name));
+        self
+    }
+
+    /// Adds a participant in admission, which runs behind those that were added before.
+    #[must_use]
+    pub fn admission(mut self, participant: Arc<dyn Admission>) -> Self {
+        self.participants.add(participant);
+        self
+    }
+
+    /// Adds a closure that may change or refuse the object of every request, as a mutating webhook of this name does: it
+    /// returns the new object, `None` for no change, or why the request is refused. What it writes has no owner.
+    ///
+    /// ```
+    /// # tokio_test::block_on(async {
+    /// use fieldmanager_apiserver::{ApiServer, LoadError};
+    /// use fieldmanager_value::Value;
+    ///
+    /// let server = ApiServer::builder()
+    ///     .mutate("color.example.com", |request| {
+    ///         let Some(Value::Map(object)) = request.object.filter(|_| request.is_of("", "configmaps")) else {
+    ///             return Ok(None);
+    ///         };
+    ///         let mut object = object.clone();
+    ///         object.insert("data", Value::from_json(r#"{"color":"red"}"#).unwrap_or_default());
+    ///         Ok(Some(Value::Map(object)))
+    ///     })
+    ///     .validate("name.example.com", |request| match request.name {
+    ///         "web" => Err("the name is taken".to_owned()),
+    ///         _ => Ok(()),
+    ///     })
+    ///     .build()
+    ///     .await?;
+    /// let object = Value::from_yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: default}}")?;
+    /// let refused = r#"admission webhook "name.example.com" denied the request: the name is taken"#;
+    /// assert_eq!(server.load(&object).await, Err(LoadError::Refused(refused.to_owned())));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    #[must_use]
+    pub fn mutate(
+        self,
+        name: &str,
+        mutate: impl Fn(&AdmissionRequest<'_>) -> Result<Option<Value>, String> + Send + Sync + 'static,
+    ) -> Self {
+        self.admission(mutating(name, mutate))
+    }
+
+    /// Adds a closure that may refuse every request, as a validating webhook of this name does: it returns why.
+    #[must_use]
+    pub fn validate(
+        self,
+        name: &str,
+        validate: impl Fn(&AdmissionRequest<'_>) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        self.admission(validating(name, validate))
+    }
+
     /// Whether requests without credentials are those of the user `system:anonymous`; they are refused with 401 by default.
     #[must_use]
     pub fn anonymous(mut self, on: bool) -> Self {
@@ -402,6 +469,7 @@ impl Builder {
             Resources::builtin(self.unions),
             &limits,
             access,
+            self.participants,
         );
         core.export = self.export;
         core.bootstrap().await?;

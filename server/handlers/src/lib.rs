@@ -48,6 +48,7 @@ mod metadata;
 mod outcome;
 mod part;
 mod patch;
+mod pending;
 mod preconditions;
 mod request;
 mod resource;
@@ -61,6 +62,7 @@ mod write;
 
 pub use error::ResourceError;
 pub use outcome::{Action, Outcome, Refused};
+pub use pending::{Method, Pending};
 pub use request::{Request, Subresource};
 pub use resource::Resource;
 

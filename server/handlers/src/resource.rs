@@ -13,15 +13,15 @@ use fieldmanager_structural::crd::{CustomResource, Scope};
 use fieldmanager_value::{Str, Value};
 
 use crate::error::ResourceError;
-use crate::kind::Form;
 use crate::kind::builtin::Builtin;
 use crate::kind::custom::Custom;
+use crate::kind::{Form, Origin};
 use crate::outcome::{Outcome, Refused};
 use crate::part::{Inner, Options, Part};
+use crate::pending::{Method, Pending};
 use crate::request::{Request, Subresource};
 use crate::scale::{API_VERSION, ScaleFields};
 use crate::state::Write;
-use crate::write::Verb;
 
 /// One kind at one version, for requests to its objects and their subresources. Cheap to clone.
 ///
@@ -339,6 +339,34 @@ impl Resource {
         (is_custom && !fields.has_replicas(&self.read(stored))).then(|| fields.replicas_path())
     }
 
+    /// Begins a request that writes, up to the object that it makes: [`Pending`] has it for admission, and finishes the
+    /// request. [`create`](Resource::create), [`update`](Resource::update) and [`patch`](Resource::patch) do both.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] with the answer: 400, 404, 409 and 415, as the three have them.
+    pub fn begin<'r>(
+        &'r self,
+        request: &'r Request<'r>,
+        method: Method,
+        live: Option<&'r Value>,
+        body: &[u8],
+    ) -> Result<Pending<'r>, Refused> {
+        Write::begin(&self.inner, self.options, request, method, live, body)
+    }
+
+    /// An object of a request that admission changed, as the request would have it from a client: without what its type
+    /// does not have, and with defaults.
+    ///
+    /// # Errors
+    ///
+    /// The text of the decoder, for an object that does not fit its type.
+    pub fn decoded(&self, subresource: Subresource, object: &Value) -> Result<Value, String> {
+        let part = self.inner.part(subresource).unwrap_or(&self.inner.object);
+        let decoded = part.kind.decode(object, Origin::Json)?;
+        Ok(part.kind.defaulted(&decoded.object))
+    }
+
     /// `POST`: creates an object. `live` is the object that has its name already, if there is one.
     ///
     /// # Errors
@@ -350,7 +378,7 @@ impl Resource {
         live: Option<&Value>,
         body: &[u8],
     ) -> Result<Outcome, Refused> {
-        Write::run(&self.inner, self.options, request, Verb::Create, live, body)
+        self.begin(request, Method::Create, live, body)?.finish()
     }
 
     /// `POST` of an object that is not stored: a review, a binding or an eviction. The object of the outcome is that of the
@@ -361,14 +389,7 @@ impl Resource {
     /// [`Refused`] with the answer: 400 for a body that cannot be decoded, 415, 422.
     #[doc(hidden)]
     pub fn question(&self, request: &Request<'_>, body: &[u8]) -> Result<Outcome, Refused> {
-        Write::run(
-            &self.inner,
-            self.options,
-            request,
-            Verb::Question,
-            None,
-            body,
-        )
+        Write::ask(&self.inner, self.options, request, body)
     }
 
     /// `PUT`: replaces an object. Some kinds create an object that does not exist.
@@ -383,7 +404,7 @@ impl Resource {
         live: Option<&Value>,
         body: &[u8],
     ) -> Result<Outcome, Refused> {
-        Write::run(&self.inner, self.options, request, Verb::Update, live, body)
+        self.begin(request, Method::Update, live, body)?.finish()
     }
 
     /// `PATCH` of any type, by the content type of the request. An apply creates an object that does not exist.
@@ -397,7 +418,7 @@ impl Resource {
         live: Option<&Value>,
         body: &[u8],
     ) -> Result<Outcome, Refused> {
-        Write::run(&self.inner, self.options, request, Verb::Patch, live, body)
+        self.begin(request, Method::Patch, live, body)?.finish()
     }
 }
 

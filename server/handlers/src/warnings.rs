@@ -17,6 +17,10 @@ impl Warnings {
         }
     }
 
+    pub(crate) fn all(&self) -> &[String] {
+        &self.all
+    }
+
     pub(crate) fn into_vec(self) -> Vec<String> {
         self.all
     }

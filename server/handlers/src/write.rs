@@ -5,6 +5,7 @@
 //! | [`Sent`] | `decode` | the body of the request |
 //! | [`Read`] | `read` | the live object as the request sees it, whose preconditions hold |
 //! | [`Edited`] | `edit` | the object that the request makes of it, with the owners of its fields |
+//! | [`Pending`] | admission | the same, changed by others |
 //! | [`Edited`] | `whole` | the object of a `Scale` that was edited, and what any new object lacks |
 //! | [`Prepared`] | `prepare` | the object without what the request cannot change |
 //! | [`Prepared`] | `check` | the same, valid |
@@ -24,21 +25,12 @@ use crate::metadata;
 use crate::outcome::{Action, Outcome, Refused};
 use crate::part::{Inner, Options};
 use crate::patch::Patch;
+use crate::pending::{Method, Pending};
 use crate::preconditions::{check_uid, check_version};
 use crate::request::{Request, Subresource};
 use crate::state::Write;
 use crate::status::{Target, unsupported_media_type};
 use crate::warnings::Warnings;
-
-/// The method of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verb {
-    Create,
-    Update,
-    Patch,
-    /// A create whose object is not stored.
-    Question,
-}
 
 /// The body of a request.
 enum Sent {
@@ -49,13 +41,13 @@ enum Sent {
 }
 
 /// The object before the request.
-struct Read<'r> {
+pub(crate) struct Read<'r> {
     /// The object as it is stored; `None` if there is none, or if the request creates another one.
-    stored: Option<&'r Value>,
+    pub(crate) stored: Option<&'r Value>,
     /// The object at the version of the request, with today's defaults.
     live: Value,
     /// What the request edits: the object, or its `Scale`.
-    seen: Value,
+    pub(crate) seen: Value,
     /// Whether a request without a stored object creates one.
     creates: bool,
 }
@@ -68,15 +60,51 @@ struct Prepared {
 }
 
 impl<'r> Write<'r> {
-    /// Runs a write and collects its warnings.
-    pub(crate) fn run(
+    /// Begins a write: everything before admission.
+    pub(crate) fn begin(
         resource: &'r Inner,
         options: Options,
         request: &'r Request<'r>,
-        verb: Verb,
+        method: Method,
         stored: Option<&'r Value>,
         body: &[u8],
+    ) -> Result<Pending<'r>, Refused> {
+        let mut write = Write::new(resource, options, request)?;
+        let begun = write.before_admission(method, stored, body);
+        match begun {
+            Ok((read, edited)) => Ok(Pending {
+                write,
+                method,
+                stored,
+                read,
+                edited,
+            }),
+            Err(refused) => Err(write.refused(refused)),
+        }
+    }
+
+    /// Reads an object that is not stored.
+    pub(crate) fn ask(
+        resource: &'r Inner,
+        options: Options,
+        request: &'r Request<'r>,
+        body: &[u8],
     ) -> Result<Outcome, Refused> {
+        let mut write = Write::new(resource, options, request)?;
+        match write.question(body) {
+            Ok(outcome) => Ok(Outcome {
+                warnings: write.warnings.into_vec(),
+                ..outcome
+            }),
+            Err(status) => Err(write.refused(status.into())),
+        }
+    }
+
+    fn new(
+        resource: &'r Inner,
+        options: Options,
+        request: &'r Request<'r>,
+    ) -> Result<Self, Refused> {
         let mut warnings = Warnings::default();
         resource
             .object
@@ -100,51 +128,53 @@ impl<'r> Write<'r> {
         };
 
         let manager = request.manager_name();
-        let mut write = Write {
+        Ok(Write {
             resource,
             part,
             options,
             request,
             manager,
             warnings,
-        };
-        let done = write.steps(verb, stored, body);
-        let warnings = write.warnings.into_vec();
+        })
+    }
 
-        // Warnings are sent with any answer, so that a refused request keeps those of the steps before.
-        match done {
-            Ok(outcome) => Ok(Outcome {
-                warnings,
-                ..outcome
-            }),
-            Err(refused) => Err(Refused {
-                warnings,
-                ..refused
-            }),
+    /// The refusal with the warnings of the steps before: they are sent with any answer.
+    pub(crate) fn refused(self, refused: Refused) -> Refused {
+        Refused {
+            warnings: self.warnings.into_vec(),
+            ..refused
         }
     }
 
-    fn steps(
+    fn before_admission(
         &mut self,
-        verb: Verb,
+        method: Method,
         stored: Option<&'r Value>,
         body: &[u8],
-    ) -> Result<Outcome, Refused> {
-        if verb == Verb::Question {
-            return Ok(self.question(body)?);
-        }
-        let sent = self.decode(verb, body)?;
-        let read = self.read(verb, stored, &sent)?;
+    ) -> Result<(Read<'r>, Edited), Refused> {
+        let sent = self.decode(method, body)?;
+        let read = self.read(method, stored, &sent)?;
         let edited = self.edit(&read, sent)?;
-        let edited = self.whole(verb, &read, edited)?;
+        Ok((read, edited))
+    }
+
+    /// The steps after admission.
+    pub(crate) fn after_admission(
+        &mut self,
+        method: Method,
+        stored: Option<&'r Value>,
+        read: &Read<'r>,
+        edited: Edited,
+    ) -> Result<Outcome, Status> {
+        let edited = self.whole(method, read, edited)?;
         let version = metadata::text(&edited.object, "resourceVersion").to_owned();
-        let prepared = self.prepare(&read, edited)?;
-        let prepared = self.check(&read, prepared)?;
-        if verb == Verb::Create {
+        let prepared = self.prepare(read, edited)?;
+        let prepared = self.check(read, prepared)?;
+        if method == Method::Create {
             self.check_is_new(stored, &version, &prepared.object)?;
         }
 
-        Ok(self.outcome(&read, prepared))
+        Ok(self.outcome(read, prepared))
     }
 
     /// The object of a body that is not stored.
@@ -170,8 +200,8 @@ impl<'r> Write<'r> {
     }
 
     /// Reads the body, and checks what it and the request say by themselves.
-    fn decode(&mut self, verb: Verb, body: &[u8]) -> Result<Sent, Status> {
-        if verb == Verb::Create {
+    fn decode(&mut self, method: Method, body: &[u8]) -> Result<Sent, Status> {
+        if method == Method::Create {
             // A subresource has no collection to which an object can be posted.
             if self.request.subresource != Subresource::Object {
                 let message = "the server does not allow this method on the requested resource";
@@ -192,7 +222,7 @@ impl<'r> Write<'r> {
         }
 
         // An update names its object; a create may leave the name to the server.
-        if verb == Verb::Update {
+        if method == Method::Update {
             self.check_has_name()?;
             self.check_options(RequestKind::Update)?;
             let edited = self.object_of(body)?;
@@ -216,10 +246,15 @@ impl<'r> Write<'r> {
     }
 
     /// Reads the live object, and checks that the request is for it.
-    fn read(&self, verb: Verb, stored: Option<&'r Value>, sent: &Sent) -> Result<Read<'r>, Status> {
+    fn read(
+        &self,
+        method: Method,
+        stored: Option<&'r Value>,
+        sent: &Sent,
+    ) -> Result<Read<'r>, Status> {
         // An apply to the object itself always creates a missing one; a patch never does.
         let creates = match sent {
-            Sent::Object(_) => verb == Verb::Create || self.creates_on_update(),
+            Sent::Object(_) => method == Method::Create || self.creates_on_update(),
             Sent::Config(_) => {
                 self.request.subresource == Subresource::Object || self.creates_on_update()
             }
@@ -233,7 +268,7 @@ impl<'r> Write<'r> {
         };
         let target = self.target(self.request.name);
 
-        let Some(stored) = stored.filter(|_| verb != Verb::Create) else {
+        let Some(stored) = stored.filter(|_| method != Method::Create) else {
             // The edit runs first if an update might create the object.
             if !creates && !self.part.policy.allows_create_on_update {
                 return Err(target.not_found());
@@ -294,14 +329,16 @@ impl<'r> Write<'r> {
 
     /// The whole object: that of an edited `Scale`, without owners that occur again, and a new one without what only the
     /// server sets.
-    fn whole(&mut self, verb: Verb, read: &Read<'_>, edited: Edited) -> Result<Edited, Status> {
+    fn whole(&mut self, method: Method, read: &Read<'_>, edited: Edited) -> Result<Edited, Status> {
         // kube-apiserver looks for duplicate owners again after admission. Those that a patch or an apply adds are
         // found only now.
         let deduplicated = |object: &Value, warnings: &mut Warnings| {
             metadata::without_duplicate_owners(object, warnings, true)
         };
         let object = match (read.stored, self.scale()) {
-            (None, _) if verb == Verb::Create => edited.object,
+            (None, _) if method == Method::Create => {
+                deduplicated(&edited.object, &mut self.warnings)
+            }
             (None, _) => {
                 check_version(metadata::text(&edited.object, "resourceVersion"))?;
                 let object = deduplicated(&edited.object, &mut self.warnings);

@@ -4,12 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use fieldmanager_access::{RBAC_GROUP, RbacPolicy};
-use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 
-use crate::store::{
-    BoxWatch, Key, Layer, List, Prefix, Revision, SharedStore, Snapshot, Store, StoreError, Write,
-};
+use crate::store::{BoxWatch, Counted, Counts, List, Prefix, SharedStore, StoreError};
 
 /// The resources of the group, and the kinds of their objects.
 const RESOURCES: [(&str, &str); 4] = [
@@ -20,65 +17,42 @@ const RESOURCES: [(&str, &str); 4] = [
 ];
 
 /// The roles and bindings of a store, as they are since its last write.
-#[derive(Default)]
 pub(super) struct Roles {
     policy: RwLock<RbacPolicy>,
     /// The changes of each of the resources; none before the objects were read.
     changes: tokio::sync::Mutex<Vec<BoxWatch>>,
     /// The number of writes of roles and bindings by this server, and how many of them the policy has.
-    writes: Arc<AtomicU64>,
+    counts: Arc<Counts>,
     seen: AtomicU64,
 }
 
-/// A store that counts the writes of roles and bindings.
-struct CountedRoles {
-    store: SharedStore,
-    writes: Arc<AtomicU64>,
-}
-
-impl Layer for CountedRoles {
-    fn inner(&self) -> &dyn Store {
-        &*self.store
-    }
-
-    fn write_through<'a>(
-        &'a self,
-        key: &'a Key,
-        write: Write,
-    ) -> BoxFuture<'a, Result<Revision, StoreError>> {
-        if key.parts().group != RBAC_GROUP {
-            return self.store.write(key, write);
+impl Default for Roles {
+    fn default() -> Self {
+        Roles {
+            policy: RwLock::default(),
+            changes: tokio::sync::Mutex::default(),
+            counts: Counts::new(&[(RBAC_GROUP, "")]),
+            seen: AtomicU64::new(0),
         }
-        Box::pin(async move {
-            let written = self.store.write(key, write).await;
-            self.writes.fetch_add(1, Ordering::SeqCst);
-            written
-        })
-    }
-
-    fn restored(&self, _: &Snapshot) {
-        self.writes.fetch_add(1, Ordering::SeqCst);
     }
 }
 
 impl Roles {
     /// The store with a count of what there is to take over: most requests find nothing, and look no further.
     pub(super) fn counting(&self, store: SharedStore) -> SharedStore {
-        // The objects that the store has are one write.
-        self.writes.fetch_add(1, Ordering::SeqCst);
-        let writes = self.writes.clone();
-        Arc::new(CountedRoles { store, writes })
+        let counts = self.counts.clone();
+        Arc::new(Counted { store, counts })
     }
 
     /// Takes over what was written since the last call. A store that other servers write to may tell of their writes
     /// later.
     pub(super) async fn follow(&self, store: &SharedStore) -> Result<(), StoreError> {
         let is_current = |writes| self.seen.load(Ordering::SeqCst) >= writes && !store.is_shared();
-        if is_current(self.writes.load(Ordering::SeqCst)) {
+        if is_current(self.counts.at(0)) {
             return Ok(());
         }
         let mut changes = self.changes.lock().await;
-        let writes = self.writes.load(Ordering::SeqCst);
+        let writes = self.counts.at(0);
         if is_current(writes) {
             return Ok(());
         }

@@ -20,7 +20,7 @@ impl Core {
             found.ok_or_else(Failure::resource_not_found)
         };
         let handlers = served("bindings")?.handlers().map_err(internal)?;
-        let outcome = self.question(call, handlers)?;
+        let outcome = self.question(call, handlers).await?;
         let binding = &outcome.object;
 
         let name = text(binding, &["metadata", "name"]);

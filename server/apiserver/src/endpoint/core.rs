@@ -11,6 +11,7 @@ use super::cursors::Cursors;
 use super::inert::Inert;
 use super::siblings::Siblings;
 use crate::access::{Access, AccessOptions};
+use crate::admission::{Lists, Participants};
 use crate::documents::Documents;
 use crate::limits::Limits;
 use crate::log::{ExportHistory, History, Recorded, Recorder};
@@ -25,6 +26,8 @@ pub(crate) struct Core {
     registry: RwLock<Arc<Registry>>,
     pub(crate) source: Arc<dyn Source>,
     pub(crate) access: Access,
+    pub(crate) participants: Participants,
+    pub(super) lists: Lists,
     /// `None`: there is neither a log nor a history.
     pub(crate) log: Option<Arc<Recorder>>,
     /// `None`: the page offers no files of histories.
@@ -73,9 +76,11 @@ impl Core {
         resources: Resources,
         limits: &Limits,
         access: AccessOptions,
+        participants: Participants,
     ) -> Self {
         let access = Access::new(access);
-        let store = access.followed(store);
+        let lists = Lists::default();
+        let store = lists.counting(access.followed(store));
         // A store that other servers write to has what it reads from them.
         let history = History::new(limits.revisions_size, limits.revisions, !store.is_shared());
         let log = Recorder::new(limits.log, history);
@@ -90,6 +95,8 @@ impl Core {
             registry: RwLock::new(resources.registry),
             source,
             access,
+            participants,
+            lists,
             documents: Mutex::new(resources.documents),
             definitions: tokio::sync::Mutex::default(),
             ending: Mutex::default(),

@@ -1,10 +1,15 @@
 //! `DELETE` of objects and of collections.
 
+use std::sync::{Arc, LazyLock};
+
+use fieldmanager_access::User;
+use fieldmanager_admission::Operation;
 use fieldmanager_handlers::internal::Media;
 use fieldmanager_managedfields::{Status, Time};
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::{List, Value};
 
+use super::admission::{Subject, add_warnings};
 use super::definition::deleted_definition;
 use super::failure::{Unwritten, until_written};
 use super::{Answer, Call, Content, Core, Failure, with_warning};
@@ -23,6 +28,16 @@ const PERMANENT: [&str; 3] = ["default", "kube-system", "kube-public"];
 /// 9999-12-31T23:59:59Z, the last time that an object can have.
 const LAST_SECOND: i64 = 253_402_300_799;
 
+/// The user of the deletions that the collector makes.
+static COLLECTOR: LazyLock<Arc<User>> = LazyLock::new(|| {
+    let groups = [
+        "system:serviceaccounts",
+        "system:serviceaccounts:kube-system",
+    ];
+    let name = "system:serviceaccount:kube-system:generic-garbage-collector";
+    Arc::new(User::new(name, &groups))
+});
+
 /// The options of a deletion.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeleteOptions {
@@ -33,6 +48,8 @@ pub(super) struct DeleteOptions {
     /// `orphanDependents: false`, which makes the answer 202 while dependents remain.
     is_cascading: bool,
     pub(super) dry_run: bool,
+    /// Whose deletion it is, if admission is asked.
+    user: Option<Arc<User>>,
 }
 
 /// The effect of a deletion on one object.
@@ -104,6 +121,24 @@ impl Core {
             options.effect(served, &live, now)
         };
         let is_marked = matches!(effect, DeletionEffect::Mark(_));
+        let warnings = match &options.user {
+            Some(user) if !matches!(effect, DeletionEffect::Nothing) => {
+                let (namespace, subresource) = (entry.key.parts().namespace, "");
+                let subject = Subject {
+                    served,
+                    kind: served.kind(),
+                    operation: Operation::Delete,
+                    subresource,
+                    namespace: namespace.unwrap_or_default(),
+                    name,
+                    user,
+                    dry_run: options.dry_run,
+                };
+                self.admit_deletion(&subject, &options.object(), &live)
+                    .await?
+            }
+            _ => Vec::new(),
+        };
         let is_removed = !is_marked && !matches!(effect, DeletionEffect::Nothing);
         let is_accepted = options.is_cascading && !options.dry_run && is_marked;
         let code = if is_accepted { 202 } else { 200 };
@@ -142,7 +177,11 @@ impl Core {
         } else {
             Content::Object(at_revision(&object, revision))
         };
-        Ok((Answer::new(code, content), is_removed))
+        let answer = Answer {
+            warnings,
+            ..Answer::new(code, content)
+        };
+        Ok((answer, is_removed))
     }
 
     pub(super) async fn delete_collection(&self, call: &Call<'_>) -> Result<Answer, Failure> {
@@ -157,14 +196,17 @@ impl Core {
         options: &DeleteOptions,
     ) -> Result<Answer, Failure> {
         let (entries, revision) = self.selected(call).await?;
-        let mut items = Vec::new();
+        let (mut items, mut warnings) = (Vec::new(), Vec::new());
         for entry in entries {
             // Each object is deleted at its newest state, and one that another request deleted meanwhile is left out.
             let deleted = until_written(Some(entry), |live| async move {
-                self.delete_entry(call.served, &live, options).await?;
-                Ok(call.served.read(&live))
+                let answer = self.delete_entry(call.served, &live, options).await?;
+                Ok((call.served.read(&live), answer.warnings))
             });
-            items.extend(deleted.await?);
+            if let Some((item, more)) = deleted.await? {
+                items.push(item);
+                add_warnings(&mut warnings, more);
+            }
         }
 
         let listed = super::Listed {
@@ -173,7 +215,10 @@ impl Core {
             next: String::new(),
             remaining: None,
         };
-        Ok(Answer::new(200, Content::List(listed)))
+        Ok(Answer {
+            warnings,
+            ..Answer::new(200, Content::List(listed))
+        })
     }
 
     /// Deletes an object that is at the revision of the entry, as a request with this propagation policy does.
@@ -183,7 +228,10 @@ impl Core {
         entry: &Entry,
         propagation: Propagation,
     ) -> Result<(), Unwritten> {
-        let options = DeleteOptions::of_propagation(propagation);
+        let options = DeleteOptions {
+            user: Some(COLLECTOR.clone()),
+            ..DeleteOptions::of_propagation(propagation)
+        };
         self.delete_entry(served, entry, &options).await.map(|_| ())
     }
 
@@ -217,7 +265,40 @@ impl DeleteOptions {
         } else {
             read_body(call, &kind)?
         };
-        Self::read(&body, call.query)
+        Ok(DeleteOptions {
+            user: Some(Arc::new(call.user.clone())),
+            ..Self::read(&body, call.query)?
+        })
+    }
+
+    /// The options as admission sees them.
+    fn object(&self) -> Value {
+        let preconditions = [
+            ("uid", &self.uid),
+            ("resourceVersion", &self.resource_version),
+        ];
+        let preconditions = preconditions.into_iter();
+        let preconditions =
+            preconditions.filter_map(|(name, text)| Some((name, text.as_deref()?.into())));
+        let preconditions = map(preconditions);
+        let has_preconditions = preconditions.as_map().is_some_and(|map| !map.is_empty());
+        let policy = self.propagation.map(|propagation| match propagation {
+            Propagation::Background => "Background",
+            Propagation::Foreground => "Foreground",
+            Propagation::Orphan => "Orphan",
+        });
+        let dry_run = || Value::List(["All".into()].into_iter().collect());
+        let fields = [
+            ("kind", Some("DeleteOptions".into())),
+            ("apiVersion", Some("meta.k8s.io/v1".into())),
+            ("gracePeriodSeconds", self.grace.map(Value::Int)),
+            ("preconditions", has_preconditions.then_some(preconditions)),
+            ("propagationPolicy", policy.map(Value::from)),
+            ("dryRun", self.dry_run.then(dry_run)),
+        ];
+        map(fields
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?))))
     }
 
     pub(super) fn read(body: &Value, query: &Query) -> Result<Self, Failure> {
@@ -290,6 +371,7 @@ impl DeleteOptions {
             propagation,
             is_cascading: orphan == Some(false),
             dry_run: !dry_run.is_empty(),
+            user: None,
         })
     }
 

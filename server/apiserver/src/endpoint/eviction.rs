@@ -29,7 +29,7 @@ impl Core {
     pub(super) async fn evict(&self, call: &Call<'_>) -> Result<Answer, Failure> {
         let kind = GroupVersionKind::new("policy", "v1", "Eviction");
         let handlers = Resource::builtin(&kind).map_err(|error| internal(error.to_string()))?;
-        let outcome = self.question(call, &handlers)?;
+        let outcome = self.question(call, &handlers).await?;
         if text(&outcome.object, &["metadata", "name"]) != call.name {
             let message = "name in URL does not match name in Eviction object";
             return Err(Failure::bad_request(message));

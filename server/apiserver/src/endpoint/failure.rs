@@ -1,5 +1,6 @@
 //! Answers to requests that failed.
 
+use fieldmanager_admission::Denial;
 use fieldmanager_handlers::Refused;
 use fieldmanager_managedfields::{Cause, Details, Status};
 
@@ -16,6 +17,8 @@ const LARGEST_MESSAGE: usize = 2 << 20;
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) status: Box<Status>,
+    /// The `Status` of the answer, if a webhook made it with reasons and details of its own.
+    pub(crate) own: Option<Box<Value>>,
     pub(crate) warnings: Vec<String>,
     /// The answer is the message as plain text, as for paths that do not exist.
     pub(crate) is_text: bool,
@@ -47,7 +50,10 @@ impl Failure {
 
     /// The `Status` of the answer.
     pub(crate) fn body(&self) -> Value {
-        let mut body = to_value(&self.status);
+        let mut body = match &self.own {
+            Some(own) => (**own).clone(),
+            None => to_value(&self.status),
+        };
         if !self.next.is_empty() {
             body = with_field(&body, "metadata", "continue", self.next.as_str().into());
         }
@@ -202,10 +208,32 @@ impl From<Refused> for Failure {
     }
 }
 
+impl From<Denial> for Failure {
+    fn from(denial: Denial) -> Self {
+        Failure {
+            own: denial.body.map(Box::new),
+            warnings: denial.warnings,
+            retry_after: denial.retry_after,
+            ..Failure::from(*denial.status)
+        }
+    }
+}
+
+/// The failure of a question that a participant of admission asked.
+impl From<Failure> for Denial {
+    fn from(failure: Failure) -> Self {
+        Denial {
+            warnings: failure.warnings,
+            ..Denial::from(*failure.status)
+        }
+    }
+}
+
 impl From<Status> for Failure {
     fn from(status: Status) -> Self {
         Failure {
             status: Box::new(status),
+            own: None,
             warnings: Vec::new(),
             is_text: false,
             next: String::new(),

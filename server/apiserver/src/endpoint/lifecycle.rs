@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fieldmanager_access::RBAC_GROUP;
-use fieldmanager_handlers::{Action, Outcome, Refused};
+use fieldmanager_handlers::{Action, Outcome, Pending};
 use fieldmanager_value::Value;
 use futures::StreamExt;
 
@@ -23,25 +23,17 @@ use crate::store::{Entry, Key, List as ListOf, Revision, StoreError, Write};
 const FOLLOW_DELAY: Duration = Duration::from_millis(200);
 
 impl Core {
-    /// The outcome of a request that creates an object, unless its namespace does not exist or is terminating. Faults of
-    /// the body are reported before that, those of the object after it.
-    pub(super) async fn admitted(
+    /// Refuses a request that creates an object where there can be none: its definition is terminating, or its namespace is
+    /// or does not exist. Faults of the body are reported before that, those of the object after it.
+    ///
+    /// Behaviour: the plugin NamespaceLifecycle, which is the first one.
+    pub(super) async fn check_place(
         &self,
         call: &Call<'_>,
-        made: Result<Outcome, Refused>,
-    ) -> Result<Outcome, Failure> {
-        // A faulty object would be created if it were valid, so the namespace is checked before its faults are
-        // reported.
-        let creates = match &made {
-            Ok(outcome) => outcome.action == Action::Create,
-            Err(refused) => refused.status.reason == "Invalid" && is_of_object(&refused.status),
-        };
-        if creates
-            && call
-                .served
-                .definition()
-                .is_some_and(|definition| definition.is_terminating)
-        {
+        pending: &Pending<'_>,
+    ) -> Result<(), Failure> {
+        let definition = call.served.definition();
+        if definition.is_some_and(|definition| definition.is_terminating) {
             return Err(Failure::of_object(
                 403,
                 "Forbidden",
@@ -54,17 +46,20 @@ impl Core {
             ));
         }
 
-        if creates
-            && call.served.facts.namespaced
-            && let Some(failure) = self.refused_namespace(call).await?
-        {
-            let warnings = made.map_or_else(|refused| refused.warnings, |made| made.warnings);
-            return Err(failure.with_warnings_of_fields(warnings));
+        if !call.served.facts.namespaced {
+            return Ok(());
         }
-        Ok(made?)
+        match self.refused_namespace(call, pending.object()).await? {
+            Some(failure) => Err(failure.with_warnings_of_fields(pending.warnings().to_vec())),
+            None => Ok(()),
+        }
     }
 
-    async fn refused_namespace(&self, call: &Call<'_>) -> Result<Option<Failure>, Failure> {
+    async fn refused_namespace(
+        &self,
+        call: &Call<'_>,
+        object: &Value,
+    ) -> Result<Option<Failure>, Failure> {
         let Ok(key) = Key::new("", "namespaces", None, call.namespace) else {
             return Ok(None);
         };
@@ -80,7 +75,14 @@ impl Core {
 
         let namespace = call.namespace;
         let terminating = format!("namespace {namespace} is being terminated");
-        let failure = Failure::of_object(403, "Forbidden", call, |resource, name| {
+        let own = |name| text(object, &["metadata", name]);
+        let name = match (own("name"), own("generateName")) {
+            ("", "") => "Unknown",
+            ("", generated) => generated,
+            (name, _) => name,
+        };
+        let named = Call { name, ..*call };
+        let failure = Failure::of_object(403, "Forbidden", &named, |resource, name| {
             format!(
                 "{resource} {name} is forbidden: unable to create new content in namespace {namespace} because it is being terminated"
             )
@@ -406,12 +408,4 @@ impl Core {
         self.define_waiting(text(definition, &["spec", "group"]))
             .await
     }
-}
-
-/// Whether a refusal is about the object, and not about the options of the request.
-fn is_of_object(status: &fieldmanager_managedfields::Status) -> bool {
-    status
-        .details
-        .as_ref()
-        .is_none_or(|details| details.group != "meta.k8s.io")
 }

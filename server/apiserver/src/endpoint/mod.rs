@@ -2,6 +2,7 @@
 
 mod access;
 mod actions;
+mod admission;
 mod aggregation;
 mod answer;
 mod binding;

@@ -16,7 +16,7 @@ impl Core {
     /// `POST` of a review.
     pub(super) async fn review(&self, call: &Call<'_>) -> Result<Answer, Failure> {
         let handlers = call.served.handlers().map_err(internal)?;
-        let outcome = self.question(call, handlers)?;
+        let outcome = self.question(call, handlers).await?;
         let object = &outcome.object;
 
         let review = call.served.description().and_then(|kind| kind.review);

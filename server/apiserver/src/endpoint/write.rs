@@ -1,8 +1,9 @@
 //! Requests that write: create, update, patch and apply.
 
-use fieldmanager_handlers::{Action, Outcome, Refused, Request, Resource};
+use fieldmanager_handlers::{Action, Method, Outcome, Pending, Request, Resource};
 use fieldmanager_value::Value;
 
+use super::admission::{Subject, write_options};
 use super::read::internal;
 use super::services::Allocation;
 use super::{Answer, Call, Core, Failure, Verb};
@@ -37,16 +38,13 @@ impl Core {
             attempt += 1;
             let suffix = self.source.suffix();
             let request = self.request(call, &options, now, &uid).name_suffix(&suffix);
-            let made = handlers.create(&request, None, call.body);
-            check_deadline()?;
-            let mut outcome = self.admitted(call, made).await?;
-            outcome.object = requested(call, outcome.object);
-            self.check_grant(call, &outcome.object, None).await?;
+            let pending = handlers.begin(&request, Method::Create, None, call.body)?;
+            let (outcome, allocations) = self.completed(call, pending, None, dry_run).await?;
             // The handlers may generate the name, so the key is known only now.
             let key = call
                 .served
                 .key(call.namespace, text(&outcome.object, &["metadata", "name"]))?;
-            let (mut outcome, allocations) = self.allocated(call, outcome, None, dry_run).await?;
+            let mut outcome = outcome;
             // A dry run finds a name that is taken as a write would, and leaves nothing behind.
             let written = if dry_run {
                 match self.store.get(&key, None).await?.entry {
@@ -112,9 +110,17 @@ impl Core {
         let options = call.query.request_options();
         let dry_run = !options.dry_run.is_empty();
         let request = self.request(call, &options, now, &uid);
+        let method = match call.verb {
+            Verb::Update => Method::Update,
+            _ => Method::Patch,
+        };
         if call.name.is_empty() {
             // The handlers say what a request to a collection lacks.
-            return Ok(answer(run(handlers, call.verb, &request, None, call.body)?));
+            return Ok(answer(
+                handlers
+                    .begin(&request, method, None, call.body)?
+                    .finish()?,
+            ));
         }
 
         let key = call.served.key(call.namespace, call.name)?;
@@ -127,20 +133,12 @@ impl Core {
                 enter().await;
             }
             let live = entry.as_ref().map(|entry| call.served.live(entry));
-            let made = run(handlers, call.verb, &request, live.as_ref(), call.body);
-            check_deadline()?;
-            // An apply or an update of an absent object creates it, and needs a namespace for that.
-            let outcome = match live {
-                None => {
-                    self.check_creation(call).await?;
-                    self.admitted(call, made).await?
-                }
-                Some(_) => made?,
-            };
-            self.check_grant(call, &outcome.object, live.as_ref())
-                .await?;
+            let pending = handlers.begin(&request, method, live.as_ref(), call.body)?;
+            if live.is_none() {
+                self.check_creation(call).await?;
+            }
             let (outcome, allocations) = self
-                .allocated(call, outcome, live.as_ref(), dry_run)
+                .completed(call, pending, live.as_ref(), dry_run)
                 .await?;
 
             let mut outcome = rewritten(call, outcome, entry.as_ref());
@@ -169,15 +167,54 @@ impl Core {
         }
     }
 
-    /// The object of a request that is not stored, read by the handlers of its kind.
-    pub(super) fn question(
+    /// The outcome of a write that was begun, after admission and validation, and what was allocated for it. `live` is the
+    /// object before it.
+    async fn completed(
+        &self,
+        call: &Call<'_>,
+        mut pending: Pending<'_>,
+        live: Option<&Value>,
+        dry_run: bool,
+    ) -> Result<(Outcome, Vec<Allocation>), Failure> {
+        check_deadline()?;
+        let creates = pending.old().is_none();
+        if creates {
+            self.check_place(call, &pending).await?;
+        }
+        let kind = pending.kind().clone();
+        let subject = Subject::of(call, &kind, creates);
+        let options = write_options(call, creates);
+        self.mutate(&subject, &options, &mut pending).await?;
+        self.check_grant(call, pending.object(), pending.old())
+            .await?;
+
+        let old = pending.old().cloned();
+        let mut outcome = pending.finish()?;
+        check_deadline()?;
+        if creates {
+            outcome.object = requested(call, outcome.object);
+        }
+        let (mut outcome, allocations) = self.allocated(call, outcome, live, dry_run).await?;
+        let admitted = self
+            .validate(&subject, &options, old.as_ref(), &mut outcome)
+            .await;
+        if let Err(failure) = admitted {
+            self.release(&allocations).await?;
+            return Err(failure);
+        }
+        Ok((outcome, allocations))
+    }
+
+    /// The object of a request that is not stored, read by the handlers of its kind and admitted.
+    pub(super) async fn question(
         &self,
         call: &Call<'_>,
         handlers: &Resource,
     ) -> Result<Outcome, Failure> {
         let options = call.query.request_options();
         let request = self.request(call, &options, self.source.now(), "");
-        Ok(handlers.question(&request, call.body)?)
+        let outcome = handlers.question(&request, call.body)?;
+        self.admit_question(call, handlers, outcome).await
     }
 
     fn request<'c>(
@@ -269,19 +306,6 @@ fn requested(call: &Call<'_>, object: Value) -> Value {
         }
     }
     with(&object, "spec", spec)
-}
-
-fn run(
-    handlers: &Resource,
-    verb: Verb,
-    request: &Request<'_>,
-    live: Option<&Value>,
-    body: &[u8],
-) -> Result<Outcome, Refused> {
-    match verb {
-        Verb::Update => handlers.update(request, live, body),
-        _ => handlers.patch(request, live, body),
-    }
 }
 
 /// The size of an object, if etcd would refuse it.

@@ -28,6 +28,7 @@
 //! deleted by the server.
 
 mod bounded;
+mod counted;
 mod entry;
 mod error;
 #[cfg(feature = "etcd")]
@@ -46,6 +47,7 @@ use fieldmanager_value::Value;
 use futures::{Stream, future::BoxFuture};
 
 pub(crate) use bounded::Bounded;
+pub(crate) use counted::{Counted, Counts};
 pub use entry::Entry;
 pub use error::{Result, StoreError};
 #[cfg(feature = "etcd")]

@@ -1,0 +1,133 @@
+//! The objects that configure admission, without a question to the store for each request.
+
+use std::sync::Arc;
+
+use fieldmanager_value::Value;
+use futures::{FutureExt, StreamExt};
+use tokio::sync::Mutex;
+
+use crate::endpoint::Failure;
+use crate::object::text;
+use crate::registry::Served;
+use crate::store::{BoxWatch, Counted, Counts, List, SharedStore};
+
+/// The resources whose objects are kept.
+const KEPT: &[(&str, &str)] = &[
+    ("", "limitranges"),
+    ("", "namespaces"),
+    ("", "resourcequotas"),
+    (
+        "admissionregistration.k8s.io",
+        "mutatingwebhookconfigurations",
+    ),
+    (
+        "admissionregistration.k8s.io",
+        "validatingwebhookconfigurations",
+    ),
+    ("networking.k8s.io", "ingressclasses"),
+    ("node.k8s.io", "runtimeclasses"),
+    ("scheduling.k8s.io", "priorityclasses"),
+    ("storage.k8s.io", "storageclasses"),
+];
+
+/// Lists of small resources, as they are since the last write.
+pub(crate) struct Lists {
+    counts: Arc<Counts>,
+    kept: Vec<Mutex<Option<Kept>>>,
+}
+
+/// All objects of a resource.
+struct Kept {
+    /// The number of writes that the list has.
+    seen: u64,
+    /// The changes by other servers of the store.
+    changes: Option<BoxWatch>,
+    list: Arc<Vec<Value>>,
+}
+
+impl Default for Lists {
+    fn default() -> Self {
+        Lists {
+            counts: Counts::new(KEPT),
+            kept: KEPT.iter().map(|_| Mutex::default()).collect(),
+        }
+    }
+}
+
+impl Lists {
+    /// The store with counts of the writes that change a list.
+    pub(crate) fn counting(&self, store: SharedStore) -> SharedStore {
+        let counts = self.counts.clone();
+        Arc::new(Counted { store, counts })
+    }
+
+    /// The objects of a resource in a namespace, or in all if it is empty. All objects are the same `Arc` as long as none of
+    /// them is written, if the resource is one of those that are kept.
+    pub(crate) async fn list(
+        &self,
+        store: &SharedStore,
+        served: &Served,
+        namespace: &str,
+    ) -> Result<Arc<Vec<Value>>, Failure> {
+        let name = (&*served.facts.group, &*served.facts.plural);
+        let place = KEPT.iter().position(|kept| *kept == name);
+        let Some((place, kept)) = place.and_then(|at| Some((at, self.kept.get(at)?))) else {
+            return Ok(Arc::new(read(store, served, namespace).await?));
+        };
+
+        let mut kept = kept.lock().await;
+        let writes = self.counts.at(place);
+        let known = kept.as_mut().and_then(|kept| kept.at(writes));
+        let list = match known {
+            Some(list) => list,
+            None => {
+                // The watch begins before the list, so that no change between the two is lost.
+                let changes = match store.is_shared() {
+                    true => {
+                        let now = store.revision().await?;
+                        Some(store.watch(served.prefix("")?, now).await?)
+                    }
+                    false => None,
+                };
+                let list = Arc::new(read(store, served, "").await?);
+                *kept = Some(Kept {
+                    seen: writes,
+                    changes,
+                    list: list.clone(),
+                });
+                list
+            }
+        };
+        drop(kept);
+
+        let is_inside = |object: &&Value| text(object, &["metadata", "namespace"]) == namespace;
+        if namespace.is_empty() || list.is_empty() {
+            return Ok(list);
+        }
+        Ok(Arc::new(list.iter().filter(is_inside).cloned().collect()))
+    }
+}
+
+impl Kept {
+    /// The list, if it has all writes.
+    fn at(&mut self, writes: u64) -> Option<Arc<Vec<Value>>> {
+        let is_unchanged = |changes: &mut BoxWatch| changes.next().now_or_never().is_none();
+        let is_current = self.seen == writes && self.changes.as_mut().is_none_or(is_unchanged);
+        is_current.then(|| self.list.clone())
+    }
+}
+
+async fn read(
+    store: &SharedStore,
+    served: &Served,
+    namespace: &str,
+) -> Result<Vec<Value>, Failure> {
+    let page = store
+        .list(List::new(served.prefix(namespace)?).uncounted())
+        .await?;
+    Ok(page
+        .entries
+        .iter()
+        .map(|entry| served.read(entry))
+        .collect())
+}

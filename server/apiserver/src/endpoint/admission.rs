@@ -1,0 +1,346 @@
+//! Admission: what plugins, webhooks and closures make of a request.
+
+use std::sync::Arc;
+
+use fieldmanager_access::{Attributes, Decision, User};
+use fieldmanager_admission::{
+    Admission, AdmissionRequest, Admitted, Cluster, Denial, Operation, ResourceName,
+};
+use fieldmanager_handlers::{Outcome, Pending, Subresource};
+use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_value::Value;
+use futures::future::BoxFuture;
+
+use super::{Call, Core, Failure};
+use crate::object::{map, text, with};
+use crate::registry::Served;
+use crate::store::{Revision, StoreError, Write};
+
+/// A phase of admission.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Mutate,
+    Validate,
+}
+
+/// What a request is about, before there is an object.
+pub(super) struct Subject<'a> {
+    pub(super) served: &'a Served,
+    pub(super) kind: &'a GroupVersionKind,
+    pub(super) operation: Operation,
+    pub(super) subresource: &'a str,
+    pub(super) namespace: &'a str,
+    pub(super) name: &'a str,
+    pub(super) user: &'a User,
+    pub(super) dry_run: bool,
+}
+
+impl<'a> Subject<'a> {
+    /// The subject of a request that writes. `kind` is that of its object.
+    pub(super) fn of(call: &Call<'a>, kind: &'a GroupVersionKind, creates: bool) -> Self {
+        Subject {
+            served: call.served,
+            kind,
+            operation: if creates {
+                Operation::Create
+            } else {
+                Operation::Update
+            },
+            subresource: call.subresource,
+            namespace: call.namespace,
+            name: call.name,
+            user: call.user,
+            dry_run: call.query.all("dryRun").next().is_some(),
+        }
+    }
+
+    fn request(
+        &self,
+        options: &'a Value,
+        old: Option<&'a Value>,
+        object: Option<&'a Value>,
+    ) -> AdmissionRequest<'a> {
+        let facts = &self.served.facts;
+        // A create may name its object in the body only.
+        let name = match (self.name, object) {
+            ("", Some(object)) => text(object, &["metadata", "name"]),
+            (name, _) => name,
+        };
+        let is_namespace = self.served.is(|kind| kind.is_namespace);
+        AdmissionRequest {
+            operation: self.operation,
+            kind: self.kind,
+            group: &facts.group,
+            version: &facts.version,
+            resource: &facts.plural,
+            subresource: self.subresource,
+            namespace: if is_namespace { name } else { self.namespace },
+            name,
+            user: self.user,
+            options,
+            dry_run: self.dry_run,
+            old,
+            object,
+        }
+    }
+}
+
+/// What the participants of a phase made of a request.
+#[derive(Default)]
+struct Made {
+    object: Option<Value>,
+    warnings: Vec<String>,
+}
+
+impl Core {
+    /// Lets the plugins and webhooks change the object of a request, or refuse it.
+    pub(super) async fn mutate(
+        &self,
+        subject: &Subject<'_>,
+        options: &Value,
+        pending: &mut Pending<'_>,
+    ) -> Result<(), Failure> {
+        let (old, object) = (pending.old(), pending.object());
+        let made = self
+            .run(Phase::Mutate, subject, options, old, Some(object))
+            .await;
+        let Made { object, warnings } =
+            made.map_err(|denial| refused(pending.warnings(), denial))?;
+        match object {
+            Some(object) => pending.admit(object, warnings),
+            None => pending.warn(warnings),
+        }
+        Ok(())
+    }
+
+    /// Asks the plugins and webhooks whether they refuse the outcome of a request.
+    pub(super) async fn validate(
+        &self,
+        subject: &Subject<'_>,
+        options: &Value,
+        old: Option<&Value>,
+        outcome: &mut Outcome,
+    ) -> Result<(), Failure> {
+        let made = self
+            .run(
+                Phase::Validate,
+                subject,
+                options,
+                old,
+                Some(outcome.answer()),
+            )
+            .await;
+        let made = made.map_err(|denial| refused(&outcome.warnings, denial))?;
+        add_warnings(&mut outcome.warnings, made.warnings);
+        Ok(())
+    }
+
+    /// Both phases for an object that is not stored, such as a review.
+    pub(super) async fn admit_question(
+        &self,
+        call: &Call<'_>,
+        handlers: &fieldmanager_handlers::Resource,
+        mut outcome: Outcome,
+    ) -> Result<Outcome, Failure> {
+        let subject = Subject::of(call, handlers.kind(), true);
+        let options = write_options(call, true);
+        let made = self
+            .run(
+                Phase::Mutate,
+                &subject,
+                &options,
+                None,
+                Some(&outcome.object),
+            )
+            .await;
+        let made = made.map_err(|denial| refused(&outcome.warnings, denial))?;
+        add_warnings(&mut outcome.warnings, made.warnings);
+        if let Some(object) = made.object {
+            let decoded = handlers.decoded(Subresource::Object, &object);
+            outcome.object = decoded.map_err(super::read::internal)?;
+        }
+        self.validate(&subject, &options, None, &mut outcome)
+            .await?;
+        Ok(outcome)
+    }
+
+    /// Both phases of a deletion. Returns warnings.
+    pub(super) async fn admit_deletion(
+        &self,
+        subject: &Subject<'_>,
+        options: &Value,
+        live: &Value,
+    ) -> Result<Vec<String>, Failure> {
+        let mut warnings = Vec::new();
+        for phase in [Phase::Mutate, Phase::Validate] {
+            let made = self.run(phase, subject, options, Some(live), None).await;
+            add_warnings(&mut warnings, made?.warnings);
+        }
+        Ok(warnings)
+    }
+
+    /// Asks the participants one after the other, each with what those before it made of the object.
+    async fn run(
+        &self,
+        phase: Phase,
+        subject: &Subject<'_>,
+        options: &Value,
+        old: Option<&Value>,
+        object: Option<&Value>,
+    ) -> Result<Made, Denial> {
+        let mut made = Made::default();
+        for participant in self.participants.all() {
+            let request = subject.request(options, old, made.object.as_ref().or(object));
+            if !participant.handles(&request) {
+                continue;
+            }
+            let answer = match phase {
+                Phase::Mutate => participant.mutate(request, self),
+                Phase::Validate => participant.validate(request, self),
+            };
+            match answer.await {
+                Ok(admitted) => made.take(phase, &**participant, admitted),
+                Err(mut denial) => {
+                    tracing::info!(plugin = participant.name(), "a request is refused");
+                    made.warnings.append(&mut denial.warnings);
+                    denial.warnings = made.warnings;
+                    return Err(denial);
+                }
+            }
+        }
+        Ok(made)
+    }
+
+    /// The store's answer to a write of a status that is computed from the object of the moment.
+    async fn write_status(
+        &self,
+        (group, plural): ResourceName<'_>,
+        object: &Value,
+    ) -> Result<Result<Revision, StoreError>, Failure> {
+        let registry = self.registry();
+        let served = registry
+            .stored_as(group, plural)
+            .ok_or_else(Failure::resource_not_found)?;
+        let own = |name| text(object, &["metadata", name]);
+        let key = served.key(own("namespace"), own("name"))?;
+        let conflict = |current| {
+            let key = key.clone();
+            Ok(Err(StoreError::Conflict { key, current }))
+        };
+        let Some(entry) = self.store.get(&key, None).await?.entry else {
+            return conflict(None);
+        };
+        if own("resourceVersion") != entry.revision.to_string() {
+            return conflict(Some(entry));
+        }
+        let status = object.get("status").cloned().unwrap_or_default();
+        let object = self.with_status(&entry, |live| with(live, "status", status));
+        let expected = entry.revision;
+        let update = Write::Update { expected, object };
+        Ok(self.store.write(&key, update).await)
+    }
+}
+
+impl Made {
+    fn take(&mut self, phase: Phase, participant: &dyn Admission, admitted: Admitted) {
+        self.warnings.extend(admitted.warnings);
+        if phase == Phase::Mutate && admitted.object.is_some() {
+            tracing::debug!(plugin = participant.name(), "an object is changed");
+            self.object = admitted.object;
+        }
+    }
+}
+
+impl Cluster for Core {
+    fn get<'a>(
+        &'a self,
+        (group, plural): ResourceName<'a>,
+        namespace: &'a str,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Value>, Denial>> {
+        Box::pin(async move {
+            let registry = self.registry();
+            let Some(served) = registry.stored_as(group, plural) else {
+                return Ok(None);
+            };
+            let key = served.key(namespace, name).map_err(Failure::from)?;
+            let read = self.store.get(&key, None).await.map_err(Failure::from)?;
+            Ok(read.entry.map(|entry| served.read(&entry)))
+        })
+    }
+
+    fn list<'a>(
+        &'a self,
+        (group, plural): ResourceName<'a>,
+        namespace: &'a str,
+    ) -> BoxFuture<'a, Result<Arc<Vec<Value>>, Denial>> {
+        Box::pin(async move {
+            let registry = self.registry();
+            match registry.stored_as(group, plural) {
+                Some(served) => Ok(self.lists.list(&self.store, served, namespace).await?),
+                None => Ok(Arc::default()),
+            }
+        })
+    }
+
+    fn update_status<'a>(
+        &'a self,
+        resource: ResourceName<'a>,
+        object: Value,
+    ) -> BoxFuture<'a, Result<bool, Denial>> {
+        Box::pin(async move {
+            match self.write_status(resource, &object).await? {
+                Ok(_) => Ok(true),
+                Err(StoreError::Conflict { .. }) => Ok(false),
+                Err(error) => Err(Failure::from(error).into()),
+            }
+        })
+    }
+
+    fn authorize<'a>(
+        &'a self,
+        question: Attributes<'a>,
+    ) -> BoxFuture<'a, Result<Decision, Denial>> {
+        Box::pin(async move { Ok(self.decide(&question).await?) })
+    }
+}
+
+/// The options of a request that writes, as admission sees them: those of the operation, whatever method the client used.
+pub(super) fn write_options(call: &Call<'_>, creates: bool) -> Value {
+    let kind = if creates {
+        "CreateOptions"
+    } else {
+        "UpdateOptions"
+    };
+    let dry_run = call.query.all("dryRun").map(Value::from);
+    let given = ["fieldManager", "fieldValidation"].map(|name| (name, call.query.text(name)));
+    let given = given.into_iter().filter(|(_, text)| !text.is_empty());
+    let given = given.map(|(name, text)| (name, Value::from(text)));
+    let options = map([
+        ("kind", kind.into()),
+        ("apiVersion", "meta.k8s.io/v1".into()),
+    ]
+    .into_iter()
+    .chain(given));
+    match dry_run.collect::<fieldmanager_value::List>() {
+        list if list.is_empty() => options,
+        list => with(&options, "dryRun", Value::List(list)),
+    }
+}
+
+/// Adds the warnings that are not among those before.
+pub(super) fn add_warnings(warnings: &mut Vec<String>, more: Vec<String>) {
+    for warning in more {
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+}
+
+/// The failure of a refused request, with the warnings that it had before.
+fn refused(warnings: &[String], denial: Denial) -> Failure {
+    let mut failure = Failure::from(denial);
+    let own = std::mem::replace(&mut failure.warnings, warnings.to_vec());
+    add_warnings(&mut failure.warnings, own);
+    failure
+}
