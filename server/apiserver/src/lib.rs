@@ -18,7 +18,6 @@
 )]
 
 mod access;
-mod admission;
 mod bootstrap;
 mod browser;
 mod budget;
@@ -39,6 +38,7 @@ pub mod net;
 mod object;
 mod openapi;
 mod origin;
+mod participants;
 mod pool;
 mod query;
 mod registry;
@@ -62,6 +62,8 @@ pub use collector::{CollectorChange, CollectorStep, Propagation};
 pub use fieldmanager_access::certificates::{CertificateError, ClientAuthorities};
 pub use fieldmanager_access::tokens::{KeyError, Keys, TokenIssuer};
 pub use fieldmanager_access::{StaticTokens, TokenFileError, User};
+/// What takes part in admission.
+pub use fieldmanager_admission as admission;
 pub use limits::Limits;
 pub use server::{ApiServer, Builder, Collection, LoadError};
 pub use service::Answering;

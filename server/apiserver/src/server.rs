@@ -11,13 +11,13 @@ use fieldmanager_value::Value;
 use tokio::task::JoinSet;
 
 use crate::access::{AccessOptions, Authorization};
-use crate::admission::Participants;
 use crate::collector::{Collector, CollectorStep};
 use crate::endpoint::{Core, Deletions, Resources};
 use crate::fault::Faults;
 use crate::gate::Gate;
 use crate::limits::Limits;
 use crate::log::{ExportHistory, Log, Recorder};
+use crate::participants::Participants;
 use crate::snapshot::TestState;
 use crate::source::{Random, Source};
 use crate::store::{Bounded, Memory, SharedStore, StoreError};

@@ -16,6 +16,10 @@ impl Core {
             ("token", Verb::Create) => self.create_token(call).await,
             ("finalize", Verb::Update) => {
                 let body = read_body(call, call.served.kind())?;
+                let old = self.read_named(call).await?;
+                let body = self
+                    .admit_body(call, call.served.kind(), Some(&old), body)
+                    .await?;
                 // A body without finalizers removes the last one, which ends a terminating namespace.
                 let finalizers = body
                     .get("spec")
@@ -40,6 +44,14 @@ impl Core {
                 Err(Failure::new(501, "NotImplemented", message))
             }
         }
+    }
+
+    /// The object that a request names.
+    async fn read_named(&self, call: &Call<'_>) -> Result<Value, Failure> {
+        let key = call.served.key(call.namespace, call.name)?;
+        let entry = self.store.get(&key, None).await?.entry;
+        let entry = entry.ok_or_else(|| Failure::not_found(call))?;
+        Ok(call.served.read(&entry))
     }
 
     /// Changes the object of a request, on the newest state, and returns it. A terminating object without finalizers ends.

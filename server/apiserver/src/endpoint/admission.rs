@@ -12,6 +12,7 @@ use fieldmanager_value::Value;
 use futures::future::BoxFuture;
 
 use super::{Call, Core, Failure};
+use crate::log::note;
 use crate::object::{map, text, with};
 use crate::registry::Served;
 use crate::store::{Revision, StoreError, Write};
@@ -164,6 +165,26 @@ impl Core {
         Ok(outcome)
     }
 
+    /// Both phases for the body of an action, of a kind.
+    pub(super) async fn admit_body(
+        &self,
+        call: &Call<'_>,
+        kind: &GroupVersionKind,
+        old: Option<&Value>,
+        body: Value,
+    ) -> Result<Value, Failure> {
+        let subject = Subject::of(call, kind, old.is_none());
+        let options = write_options(call, old.is_none());
+        let mut body = body;
+        for phase in [Phase::Mutate, Phase::Validate] {
+            let made = self
+                .run(phase, &subject, &options, old, Some(&body))
+                .await?;
+            body = made.object.unwrap_or(body);
+        }
+        Ok(body)
+    }
+
     /// Both phases of a deletion. Returns warnings.
     pub(super) async fn admit_deletion(
         &self,
@@ -201,7 +222,8 @@ impl Core {
             match answer.await {
                 Ok(admitted) => made.take(phase, &**participant, admitted),
                 Err(mut denial) => {
-                    tracing::info!(plugin = participant.name(), "a request is refused");
+                    let effect = format!("{} refused it", participant.name());
+                    note(|entry| entry.admission.push(effect));
                     made.warnings.append(&mut denial.warnings);
                     denial.warnings = made.warnings;
                     return Err(denial);
@@ -243,9 +265,18 @@ impl Core {
 
 impl Made {
     fn take(&mut self, phase: Phase, participant: &dyn Admission, admitted: Admitted) {
+        // Annotations say which webhook of a plugin it was.
+        let mut effects = vec![format!("{} changed the object", participant.name())];
+        let annotations = admitted.annotations.into_iter();
+        effects.extend(annotations.map(|(key, text)| format!("{key} is {text}")));
+        if admitted.object.is_none() || phase == Phase::Validate {
+            effects.remove(0);
+        }
+        if !effects.is_empty() {
+            note(|entry| entry.admission.append(&mut effects));
+        }
         self.warnings.extend(admitted.warnings);
         if phase == Phase::Mutate && admitted.object.is_some() {
-            tracing::debug!(plugin = participant.name(), "an object is changed");
             self.object = admitted.object;
         }
     }

@@ -119,6 +119,7 @@ impl Core {
         let facts = call.served.facts.subresource("token");
         let kind = facts.ok_or_else(Failure::resource_not_found)?;
         let body = read_body(call, &kind.kind)?;
+        let body = self.admit_body(call, &kind.kind, None, body).await?;
         let namespace = text(&body, &["metadata", "namespace"]);
         if !namespace.is_empty() && namespace != call.namespace {
             let message = "the namespace of the provided object does not match the namespace sent on the request";

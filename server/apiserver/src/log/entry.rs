@@ -51,6 +51,9 @@ pub struct LogEntry {
     /// The [fault](crate::fault::FaultKind) that was injected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
+    /// What plugins and webhooks did in admission, such as `LimitRanger changed the object`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub admission: Vec<String>,
     /// The writes, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<Written>,
@@ -308,6 +311,9 @@ impl std::fmt::Display for LogEntry {
         write!(f, " by {}: {}", self.manager, self.status)?;
         if let Some(fault) = &self.fault {
             write!(f, ", fault {fault}")?;
+        }
+        for effect in &self.admission {
+            write!(f, ", {effect}")?;
         }
         for change in self.writes.iter().flat_map(|write| &write.managers) {
             let lists = [

@@ -45,6 +45,7 @@ pub(crate) struct Request {
     pub(crate) status: u16,
     pub(crate) reason: String,
     pub(crate) fault: Option<String>,
+    pub(crate) admission: Vec<String>,
 }
 
 impl Request {
@@ -60,6 +61,7 @@ impl Request {
             status: entry.status,
             reason: entry.reason.clone(),
             fault: entry.fault.clone(),
+            admission: entry.admission.clone(),
         }
     }
 

@@ -131,7 +131,12 @@ fn size(entry: &LogEntry) -> usize {
         .iter()
         .map(|write| write.managers.len() * ENTRY)
         .sum();
-    let texts = entry.path.len() + entry.name.len() + entry.user_agent.len() + entry.manager.len();
+    let admission: usize = entry.admission.iter().map(String::len).sum();
+    let texts = entry.path.len()
+        + entry.name.len()
+        + entry.user_agent.len()
+        + entry.manager.len()
+        + admission;
 
     ENTRY + texts + writes + changes + paths.sum::<usize>()
 }

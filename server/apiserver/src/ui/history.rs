@@ -241,6 +241,8 @@ fn about(item: &Item, request: &Request) -> Markup {
             }
             @if !request.user_agent.is_empty() { dt { "User agent" } dd { (printable(&request.user_agent)) } }
             @if let Some(fault) = &request.fault { dt { "Fault" } dd.fault { (printable(fault)) } }
+            @if !request.admission.is_empty() { dt { "Admission" } }
+            @for effect in &request.admission { dd.admission { (printable(effect)) } }
         }
     }
 }

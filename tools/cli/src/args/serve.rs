@@ -45,6 +45,12 @@ pub(crate) struct ServeArgs {
     /// The authorities, in PEM, whose certificates name users: the common name is the user, organizations are its groups
     #[arg(long, value_name = "FILE")]
     pub(crate) client_ca_file: Option<PathBuf>,
+    /// Admission plugins to run besides those that run by default, by their names in kube-apiserver; may be repeated
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) enable_admission_plugins: Vec<String>,
+    /// Admission plugins not to run; may be repeated
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) disable_admission_plugins: Vec<String>,
     /// The issuer of tokens of service accounts; if repeated, tokens of the others are accepted too
     #[arg(
         long,

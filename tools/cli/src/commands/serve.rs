@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use bytesize::ByteSize;
+use fieldmanager_apiserver::admission::plugins::{KNOWN as KNOWN_PLUGINS, NAMES as PLUGINS};
 use fieldmanager_apiserver::net::{Listening, Tls, random_token};
 use fieldmanager_apiserver::store::{File, HistoryLimits, Memory, SharedStore, StoreError};
 use fieldmanager_apiserver::{
@@ -63,6 +64,7 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     };
     let builder = ApiServer::builder().store(store(args, history).await?);
     let builder = access(builder.limits(limits).tokens(tokens), args, files)?;
+    let builder = plugins(builder, args)?;
     let random = Random::system();
 
     // A seed and a time make the uids, names and times of a run repeatable.
@@ -359,6 +361,38 @@ fn access(builder: Builder, args: &ServeArgs, files: Files) -> Result<Builder, F
         .ok_or_else(|| Failure::Usage("--service-account-issuer is missing".to_owned()))?;
     let issuer = TokenIssuer::new(first, keys).with(others.to_vec(), args.api_audiences.clone());
     Ok(builder.token_issuer(issuer))
+}
+
+/// The builder with the admission plugins that are wanted.
+fn plugins(builder: Builder, args: &ServeArgs) -> Result<Builder, Failure> {
+    let (enabled, disabled) = (
+        &args.enable_admission_plugins,
+        &args.disable_admission_plugins,
+    );
+    for (flag, names) in [("enable", enabled), ("disable", disabled)] {
+        let unknown = |name: &&String| !KNOWN_PLUGINS.contains(&name.as_str());
+        if let Some(name) = names.iter().find(unknown) {
+            let message = format!("{flag}-admission-plugins plugin {name:?} is unknown");
+            return Err(Failure::Usage(message));
+        }
+    }
+    let is_missing = |name: &&String| !PLUGINS.contains(&name.as_str());
+    if let Some(name) = enabled.iter().find(is_missing) {
+        let message = format!("this server has no admission plugin {name}");
+        return Err(Failure::Usage(message));
+    }
+    if let Some(name) = enabled.iter().find(|name| disabled.contains(name)) {
+        let message =
+            format!("{name} in enable-admission-plugins and disable-admission-plugins overlapped");
+        return Err(Failure::Usage(message));
+    }
+    let is_disabled = |name: &&str| disabled.iter().any(|disabled| disabled == name);
+    let names: Vec<&str> = PLUGINS
+        .iter()
+        .copied()
+        .filter(|name| !is_disabled(name))
+        .collect();
+    Ok(builder.admission_plugins(&names))
 }
 
 /// Creates the objects of files: definitions first, then namespaces, then the others.
