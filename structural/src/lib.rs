@@ -57,6 +57,7 @@ mod gvk;
 mod managed_fields;
 mod object_ext;
 mod quantity;
+mod quantity_sum;
 mod schema;
 mod time;
 mod url;

@@ -38,6 +38,8 @@ pub struct Quantity {
     pub nanos: i128,
     /// Whether Go keeps it as a decimal, because of the number of its digits.
     pub is_decimal: bool,
+    /// How it is written.
+    pub(crate) notation: Notation,
 }
 
 impl Quantity {
@@ -58,6 +60,7 @@ impl Quantity {
         Ok(Quantity {
             nanos,
             is_decimal: !parsed.is_small,
+            notation: parsed.notation,
         })
     }
 }
@@ -73,7 +76,7 @@ fn in_nanos(number: i128, exponent: i32) -> Option<i128> {
 
 /// How a quantity writes its exponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Notation {
+pub(crate) enum Notation {
     /// `1e3`.
     Exponent,
     /// `1k`.
@@ -83,7 +86,7 @@ enum Notation {
 }
 
 /// The most digits after the point. More are rounded up.
-const NANO: i32 = -9;
+pub(crate) const NANO: i32 = -9;
 
 /// The most decimal digits for which Go computes with 64-bit integers.
 const MAX_DIGITS: i32 = 18;
@@ -286,14 +289,14 @@ pub fn canonical_quantity(text: &str) -> Result<Cow<'_, str>, QuantityError> {
 
 /// A decimal number that is not negative: its digits, and the power of ten of the last one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Number {
+pub(crate) struct Number {
     /// Without leading zeros and without trailing zeros; empty for zero.
     digits: String,
     exponent: i32,
 }
 
 impl Number {
-    fn new(mut digits: String, exponent: i32) -> Self {
+    pub(crate) fn new(mut digits: String, exponent: i32) -> Self {
         let kept = digits.trim_end_matches('0').len();
         let zeros = i32::try_from(digits.len() - kept).unwrap_or(i32::MAX);
         digits.truncate(kept);
@@ -402,7 +405,7 @@ fn binary(parts: &Parts<'_>, exponent: i32) -> Number {
     }
 }
 
-fn write(number: Number, negative: bool, notation: Notation) -> String {
+pub(crate) fn write(number: Number, negative: bool, notation: Notation) -> String {
     if number.is_zero() {
         return "0".to_owned();
     }

@@ -70,16 +70,9 @@ fn compare(a: &Val<'_>, b: &Val<'_>) -> Result<Ordering, Fault> {
 fn sum<'a>(a: Quantity, b: &Val<'a>, sign: i128) -> Outcome<'a> {
     let b = match b {
         Val::Quantity(b) => *b,
-        Val::Int(b) => Quantity {
-            nanos: i128::from(*b) * BILLION,
-            is_decimal: false,
-        },
+        Val::Int(b) => Quantity::count(*b),
         _ => return no_overload(),
     };
-    let nanos = a.nanos.saturating_add(b.nanos.saturating_mul(sign));
 
-    Ok(Val::Quantity(Quantity {
-        nanos,
-        is_decimal: a.is_decimal || b.is_decimal,
-    }))
+    Ok(Val::Quantity(if sign < 0 { a.minus(b) } else { a.plus(b) }))
 }
