@@ -122,7 +122,8 @@ impl<'a> AdmissionRequest<'a> {
     }
 }
 
-fn field<'v>(object: Option<&'v Value>, path: &[&str]) -> &'v Value {
+/// A value below another one; `null` if there is none.
+pub(crate) fn field<'v>(object: Option<&'v Value>, path: &[&str]) -> &'v Value {
     static NULL: Value = Value::Null;
     let found =
         object.and_then(|object| path.iter().try_fold(object, |value, name| value.get(name)));

@@ -8,4 +8,5 @@
     reason = "a failed test panics"
 )]
 
+mod plugins;
 mod request;

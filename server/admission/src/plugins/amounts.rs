@@ -1,0 +1,186 @@
+//! Amounts of resources, such as of CPU and memory, and what Pods ask for.
+
+use std::collections::BTreeMap;
+
+use fieldmanager_structural::internal::Quantity;
+use fieldmanager_value::Value;
+
+use super::object::{at, containers, entries, items, text};
+
+/// Amounts by the name of their resource.
+pub(super) type Amounts = BTreeMap<String, Quantity>;
+
+/// The number of a value that is a quantity.
+pub(super) fn quantity(value: &Value) -> Option<Quantity> {
+    match value {
+        Value::String(text) => Quantity::parse(text).ok(),
+        Value::Int(number) => Some(Quantity::count(*number)),
+        _ => None,
+    }
+}
+
+/// The amounts of a map of quantities.
+pub(super) fn amounts(list: &Value) -> Amounts {
+    let read = |(name, value): (&_, _)| Some((ToString::to_string(name), quantity(value)?));
+    entries(list, &[]).filter_map(read).collect()
+}
+
+/// A map of quantities.
+pub(super) fn to_value(amounts: &Amounts) -> Value {
+    let written = |(name, amount): (&String, &Quantity)| (name.clone(), amount.to_string());
+    Value::Map(amounts.iter().map(written).collect())
+}
+
+/// Adds amounts to others.
+pub(super) fn add(sum: &mut Amounts, more: &Amounts) {
+    for (name, amount) in more {
+        let sum = sum.entry(name.clone());
+        sum.and_modify(|sum| *sum = sum.plus(*amount))
+            .or_insert(*amount);
+    }
+}
+
+/// Raises amounts to others that are larger.
+fn raise(most: &mut Amounts, others: &Amounts) {
+    for (name, amount) in others {
+        let is_more = |most: &Quantity| amount.nanos > most.nanos;
+        if most.get(name).is_none_or(is_more) {
+            most.insert(name.clone(), *amount);
+        }
+    }
+}
+
+/// Whether two lists have the same amounts.
+pub(super) fn are_equal(a: &Amounts, b: &Amounts) -> bool {
+    a.len() == b.len()
+        && a.iter()
+            .zip(b)
+            .all(|(a, b)| a.0 == b.0 && a.1.nanos == b.1.nanos)
+}
+
+/// The most that a Pod needs at one time, from what each of its containers needs: its containers and sidecars together,
+/// or one of the others that run before them with the sidecars that were started before it.
+///
+/// Behaviour: `aggregateContainerResourcesByFn` of `k8s.io/component-helpers/resource/helpers.go`.
+fn of_containers(pod: &Value, of: impl Fn(&Value) -> Amounts) -> Amounts {
+    let (mut sum, mut sidecars, mut most) = (Amounts::new(), Amounts::new(), Amounts::new());
+    for container in items(pod, &["spec", "containers"]) {
+        add(&mut sum, &of(container));
+    }
+
+    for container in items(pod, &["spec", "initContainers"]) {
+        let mut own = of(container);
+        if text(container, &["restartPolicy"]) == "Always" {
+            add(&mut sum, &own);
+            add(&mut sidecars, &own);
+            raise(&mut most, &sidecars);
+        } else {
+            add(&mut own, &sidecars);
+            raise(&mut most, &own);
+        }
+    }
+    raise(&mut sum, &most);
+    sum
+}
+
+/// The `requests` or the `limits` of a Pod, without its overhead.
+///
+/// Behaviour: `podRequests` and `podLimits` of `k8s.io/kubernetes/plugin/pkg/admission/limitranger/admission.go`.
+pub(super) fn specified(pod: &Value, side: &str) -> Amounts {
+    let mut sum = of_containers(pod, |container| {
+        amounts(at(container, &["resources", side]))
+    });
+    let whole = amounts(at(pod, &["spec", "resources", side])).into_iter();
+    sum.extend(whole.filter(|(name, _)| matches!(&**name, "cpu" | "memory")));
+    sum
+}
+
+/// The `requests` or the `limits` of a Pod with its overhead; with `has_status`, what its containers have is counted if
+/// it is more than what they ask for.
+///
+/// Behaviour: `PodRequests` and `PodLimits` of `k8s.io/component-helpers/resource/helpers.go`.
+pub(super) fn total(pod: &Value, side: &str, has_status: bool) -> Amounts {
+    let asked = |container: &Value| amounts(at(container, &["resources", side]));
+    let mut sum = of_containers(pod, asked);
+    if has_status {
+        let pending = items(pod, &["status", "conditions"])
+            .find(|one| text(one, &["type"]) == "PodResizePending");
+        let is_infeasible = pending.is_some_and(|one| text(one, &["reason"]) == "Infeasible");
+        let given = |container: &Value, paths: &[&[&str]]| {
+            let name = text(container, &["name"]);
+            let status = ["containerStatuses", "initContainerStatuses"]
+                .iter()
+                .flat_map(|list| items(pod, &["status", list]))
+                .find(|status| text(status, &["name"]) == name);
+            let found = status.and_then(|status| {
+                let values = paths.iter().map(|path| at(status, path));
+                values.into_iter().find(|value| !value.is_null())
+            });
+            match found {
+                Some(found) => amounts(found),
+                None if is_infeasible => Amounts::new(),
+                None => asked(container),
+            }
+        };
+
+        let allocated: &[&str] = &["allocatedResources"];
+        let actual: &[&str] = &["resources", side];
+        let sources: &[&[&[&str]]] = match side {
+            "requests" => &[&[actual, allocated], &[allocated]],
+            _ => &[&[actual]],
+        };
+        if is_infeasible {
+            sum = Amounts::new();
+        }
+        for source in sources {
+            let given = of_containers(pod, |container| given(container, source));
+            raise(&mut sum, &given);
+        }
+    }
+
+    let whole = amounts(at(pod, &["spec", "resources", side])).into_iter();
+    sum.extend(whole.filter(|(name, _)| is_of_pods(name)));
+    let mut overhead = amounts(at(pod, &["spec", "overhead"]));
+    if side == "limits" {
+        overhead.retain(|name, _| sum.get(name).is_some_and(|limit| limit.nanos != 0));
+    }
+    add(&mut sum, &overhead);
+    sum
+}
+
+/// Whether a Pod as a whole can ask for a resource.
+fn is_of_pods(name: &str) -> bool {
+    matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
+}
+
+/// Whether a Pod as a whole asks for resources.
+pub(super) fn has_own_resources(pod: &Value) -> bool {
+    let sides = ["requests", "limits"].into_iter();
+    sides
+        .flat_map(|side| entries(pod, &["spec", "resources", side]))
+        .any(|(name, _)| is_of_pods(name))
+}
+
+/// Whether a Pod asks for neither CPU nor memory.
+///
+/// Behaviour: `GetPodQOS` of `k8s.io/kubernetes/pkg/apis/core/v1/helper/qos/qos.go`.
+pub(super) fn is_best_effort(pod: &Value) -> bool {
+    let class = text(pod, &["status", "qosClass"]);
+    if !class.is_empty() {
+        return class == "BestEffort";
+    }
+
+    let asks = |resources: &Value| {
+        ["requests", "limits"].iter().any(|side| {
+            let amounts = amounts(at(resources, &[side]));
+            ["cpu", "memory"].iter().any(|name| {
+                let amount = amounts.get(*name);
+                amount.is_some_and(|amount| amount.nanos != 0)
+            })
+        })
+    };
+    if has_own_resources(pod) {
+        return !asks(at(pod, &["spec", "resources"]));
+    }
+    !containers(pod).any(|container| asks(at(container, &["resources"])))
+}

@@ -1,0 +1,184 @@
+//! Plugins about certificates: CertificateApproval, CertificateSigning, CertificateSubjectRestriction,
+//! ClusterTrustBundleAttest.
+
+use std::future::ready;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use fieldmanager_access::{AccessTarget, Attributes};
+use fieldmanager_value::Value;
+use x509_cert::der::Decode;
+use x509_cert::der::asn1::ObjectIdentifier;
+use x509_cert::request::CertReq;
+
+use super::object::{at, set, text};
+use super::{Plugin, is_create, is_write};
+use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation};
+
+const GROUP: &str = "certificates.k8s.io";
+const SIGNER: [&str; 2] = ["spec", "signerName"];
+
+/// Who approves or denies a request must be allowed to approve for its signer.
+///
+/// Behaviour: `k8s.io/kubernetes/plugin/pkg/admission/certificates/approval/admission.go`.
+pub(super) const CERTIFICATE_APPROVAL: Plugin = Plugin {
+    name: "CertificateApproval",
+    handles: |request| updates_request(request, "approval"),
+    mutate: None,
+    validate: Some(|request, cluster| {
+        let signer = text(request.old_field(&[]), &SIGNER);
+        Box::pin(check(
+            request,
+            cluster,
+            "approve",
+            "approve requests with",
+            signer,
+        ))
+    }),
+};
+
+/// Who sets the certificate of a request must be allowed to sign for its signer.
+///
+/// Behaviour: `k8s.io/kubernetes/plugin/pkg/admission/certificates/signing/admission.go`.
+pub(super) const CERTIFICATE_SIGNING: Plugin = Plugin {
+    name: "CertificateSigning",
+    handles: |request| {
+        let stays =
+            |field| request.field(&["status", field]) == request.old_field(&["status", field]);
+        updates_request(request, "status") && !(stays("certificate") && stays("conditions"))
+    },
+    mutate: None,
+    validate: Some(|request, cluster| {
+        let signer = text(request.old_field(&[]), &SIGNER);
+        Box::pin(check(
+            request,
+            cluster,
+            "sign",
+            "sign requests with",
+            signer,
+        ))
+    }),
+};
+
+/// Who makes or changes a bundle must be allowed to attest for its signer.
+///
+/// Behaviour: `k8s.io/kubernetes/plugin/pkg/admission/certificates/ctbattest/admission.go`.
+pub(super) const CLUSTER_TRUST_BUNDLE_ATTEST: Plugin = Plugin {
+    name: "ClusterTrustBundleAttest",
+    handles: |request| {
+        let has_signer = !text(request.field(&[]), &SIGNER).is_empty();
+        is_write(request)
+            && request.is_of(GROUP, "clustertrustbundles")
+            && has_signer
+            && !is_same(request)
+    },
+    mutate: None,
+    validate: Some(|request, cluster| {
+        let signer = text(request.field(&[]), &SIGNER);
+        Box::pin(check(request, cluster, "attest", "attest for", signer))
+    }),
+};
+
+/// Nobody gets a certificate of the group `system:masters` from the signer of clients.
+///
+/// Behaviour: `k8s.io/kubernetes/plugin/pkg/admission/certificates/subjectrestriction/admission.go`.
+pub(super) const CERTIFICATE_SUBJECT_RESTRICTION: Plugin = Plugin {
+    name: "CertificateSubjectRestriction",
+    handles: |request| is_create(request) && request.is_of(GROUP, "certificatesigningrequests"),
+    mutate: None,
+    validate: Some(restrict),
+};
+
+const CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
+const ORGANIZATION: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.10");
+
+fn updates_request(request: &AdmissionRequest<'_>, subresource: &str) -> bool {
+    let resource = (request.group, request.resource, request.subresource);
+    resource == (GROUP, "certificatesigningrequests", subresource)
+        && request.operation == Operation::Update
+}
+
+/// Whether a change is only one of what garbage collection and managers write.
+///
+/// Behaviour: `IsOnlyMutatingGCFields` of `k8s.io/kubernetes/pkg/registry/rbac/helpers.go`.
+fn is_same(request: &AdmissionRequest<'_>) -> bool {
+    let without = |object: &Value| {
+        let fields = ["finalizers", "managedFields", "ownerReferences", "selfLink"];
+        let metadata = at(object, &["metadata"]).as_map().cloned();
+        let edits = fields.map(|field| (field.into(), None)).into();
+        let metadata = metadata.unwrap_or_default().with_edits(edits);
+        set(object, &["metadata"], metadata)
+    };
+    let old = request.old.map(without);
+    old.is_some() && old == request.object.map(without)
+}
+
+/// Refuses a request of a user who may do something neither for a signer nor for all of its domain.
+///
+/// Behaviour: `IsAuthorizedForSignerName` of `k8s.io/kubernetes/pkg/certauthorization/certauthorization.go`.
+async fn check(
+    request: AdmissionRequest<'_>,
+    cluster: &dyn Cluster,
+    verb: &str,
+    action: &str,
+    signer: &str,
+) -> Result<Admitted, Denial> {
+    let domain = signer.split('/').next().unwrap_or_default();
+    for name in [signer, &format!("{domain}/*")] {
+        let target = AccessTarget::Resource {
+            group: GROUP,
+            version: "*",
+            resource: "signers",
+            subresource: "",
+            namespace: "",
+            name,
+        };
+        let question = Attributes {
+            user: request.user,
+            verb,
+            target,
+        };
+        if cluster
+            .authorize(question)
+            .await
+            .is_ok_and(|decision| decision.allowed)
+        {
+            return Ok(Admitted::default());
+        }
+    }
+
+    let reason = format!("user not permitted to {action} signerName {signer:?}");
+    Err(request.forbidden(&reason))
+}
+
+fn restrict<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a> {
+    let csr = request.field(&[]);
+    let is_master = text(csr, &SIGNER) == CLIENT_SIGNER
+        && organizations(text(csr, &["spec", "request"])).contains(&b"system:masters".to_vec());
+    let answer = if is_master {
+        let reason =
+            format!("use of {CLIENT_SIGNER} signer with system:masters group is not allowed");
+        Err(request.forbidden(&reason))
+    } else {
+        Ok(Admitted::default())
+    };
+    Box::pin(ready(answer))
+}
+
+/// The organizations in the subject of a request for a certificate, which is PEM in base64; none if it is not one.
+fn organizations(request: &str) -> Vec<Vec<u8>> {
+    let block = STANDARD
+        .decode(request)
+        .ok()
+        .and_then(|text| pem::parse(text).ok());
+    let request = block.and_then(|block| CertReq::from_der(block.contents()).ok());
+    let Some(request) = request else {
+        return Vec::new();
+    };
+    let subject = request.info.subject.iter();
+    let organizations = subject.filter(|attribute| attribute.oid == ORGANIZATION);
+
+    organizations
+        .map(|attribute| attribute.value.value().to_vec())
+        .collect()
+}

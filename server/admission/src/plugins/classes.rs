@@ -1,0 +1,161 @@
+//! Plugins about claims, volumes and default classes: DefaultStorageClass, StorageObjectInUseProtection,
+//! PersistentVolumeClaimResize, DefaultIngressClass.
+
+use std::future::ready;
+
+use fieldmanager_value::Value;
+
+use super::amounts::quantity;
+use super::object::{at, default_class, items, push, set, text};
+use super::{Plugin, is_create};
+use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation, ResourceName};
+
+/// A claim without a class gets the default one.
+///
+/// Behaviour: `k8s.io/kubernetes/plugin/pkg/admission/storage/storageclass/setdefault/admission.go`.
+pub(super) const DEFAULT_STORAGE_CLASS: Plugin = Plugin {
+    name: "DefaultStorageClass",
+    handles: |request| request.is_of("", "persistentvolumeclaims") && is_create(request),
+    mutate: Some(|request, cluster| {
+        let has_class = !request.field(&["metadata", "annotations", CLASS]).is_null();
+        let marks = [
+            "storageclass.kubernetes.io/is-default-class",
+            "storageclass.beta.kubernetes.io/is-default-class",
+        ];
+        Box::pin(set_default(
+            request,
+            cluster,
+            "storageClassName",
+            has_class,
+            STORAGE_CLASSES,
+            marks,
+        ))
+    }),
+    validate: None,
+};
+
+/// An Ingress without a class gets the default one.
+///
+/// Behaviour: `k8s.io/kubernetes/plugin/pkg/admission/network/defaultingressclass/admission.go`.
+pub(super) const DEFAULT_INGRESS_CLASS: Plugin = Plugin {
+    name: "DefaultIngressClass",
+    handles: |request| request.is_of("networking.k8s.io", "ingresses") && is_create(request),
+    mutate: Some(|request, cluster| {
+        let annotation = ["metadata", "annotations", "kubernetes.io/ingress.class"];
+        let has_class = !request.field(&annotation).is_null();
+        let classes = ("networking.k8s.io", "ingressclasses");
+        let marks = ["ingressclass.kubernetes.io/is-default-class"; 2];
+        Box::pin(set_default(
+            request,
+            cluster,
+            "ingressClassName",
+            has_class,
+            classes,
+            marks,
+        ))
+    }),
+    validate: None,
+};
+
+/// What is in use has a finalizer.
+///
+/// Behaviour: `k8s.io/kubernetes/plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go`.
+pub(super) const STORAGE_OBJECT_IN_USE_PROTECTION: Plugin = Plugin {
+    name: "StorageObjectInUseProtection",
+    handles: |request| is_create(request) && finalizer(request).is_some(),
+    mutate: Some(protect),
+    validate: None,
+};
+
+/// Only bound claims of a class that allows it grow.
+///
+/// Behaviour: `k8s.io/kubernetes/plugin/pkg/admission/storage/persistentvolume/resize/admission.go`.
+pub(super) const PERSISTENT_VOLUME_CLAIM_RESIZE: Plugin = Plugin {
+    name: "PersistentVolumeClaimResize",
+    handles: |request| {
+        request.is_of("", "persistentvolumeclaims") && request.operation == Operation::Update
+    },
+    mutate: None,
+    validate: Some(check_growth),
+};
+
+/// The annotation with the class of a claim that goes before its field.
+const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+const STORAGE_CLASSES: ResourceName<'static> = ("storage.k8s.io", "storageclasses");
+
+/// Sets the field for the class to the default class, unless the object has a class.
+async fn set_default(
+    request: AdmissionRequest<'_>,
+    cluster: &dyn Cluster,
+    field: &str,
+    has_class: bool,
+    classes: ResourceName<'_>,
+    marks: [&str; 2],
+) -> Result<Admitted, Denial> {
+    let path = ["spec", field];
+    if has_class || !request.field(&path).is_null() {
+        return Ok(Admitted::default());
+    }
+    let class = default_class(&cluster.list(classes, "").await?, &marks);
+    let changed = class.map(|class| set(request.field(&[]), &path, class));
+
+    Ok(changed.map(Admitted::changed).unwrap_or_default())
+}
+
+/// The finalizer that protects an object.
+fn finalizer(request: &AdmissionRequest<'_>) -> Option<&'static str> {
+    match (request.group, request.resource, request.subresource) {
+        ("", "persistentvolumes", "") => Some("kubernetes.io/pv-protection"),
+        ("", "persistentvolumeclaims", "") => Some("kubernetes.io/pvc-protection"),
+        ("storage.k8s.io", "volumeattributesclasses", "") => Some("kubernetes.io/vac-protection"),
+        _ => None,
+    }
+}
+
+fn protect<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a> {
+    let (object, path) = (request.field(&[]), ["metadata", "finalizers"]);
+    let missing = finalizer(&request)
+        .filter(|missing| !items(object, &path).any(|own| own.as_str() == Some(missing)));
+    let changed = missing.map(|missing| push(object, &path, missing));
+
+    Box::pin(ready(Ok(changed
+        .map(Admitted::changed)
+        .unwrap_or_default())))
+}
+
+fn check_growth<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+    Box::pin(async move {
+        let (new, old) = (request.field(&[]), request.old_field(&[]));
+        let size = |claim: &Value| {
+            let size = quantity(at(claim, &["spec", "resources", "requests", "storage"]));
+            size.map_or(0, |size| size.nanos)
+        };
+        if size(new) <= size(old) {
+            return Ok(Admitted::default());
+        }
+        if text(old, &["status", "phase"]) != "Bound" {
+            return Err(request.forbidden("Only bound persistent volume claims can be expanded"));
+        }
+
+        let class = class(new);
+        if !class.is_empty() && class == self::class(old) {
+            let class = cluster.get(STORAGE_CLASSES, "", class).await?;
+            let grows = class
+                .as_ref()
+                .map(|class| at(class, &["allowVolumeExpansion"]));
+            if grows.and_then(Value::as_bool) == Some(true) {
+                return Ok(Admitted::default());
+            }
+        }
+        Err(request.forbidden(
+            "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support \
+             resize",
+        ))
+    })
+}
+
+/// The class of a claim; empty if it has none.
+pub(super) fn class(claim: &Value) -> &str {
+    let annotation = at(claim, &["metadata", "annotations", CLASS]).as_str();
+    annotation.unwrap_or_else(|| text(claim, &["spec", "storageClassName"]))
+}

@@ -1,0 +1,250 @@
+//! LimitRanger: defaults of containers and limits of containers, Pods and claims.
+//!
+//! Behaviour: `k8s.io/kubernetes/plugin/pkg/admission/limitranger/admission.go`.
+
+use std::cmp::Ordering;
+
+use fieldmanager_structural::internal::Quantity;
+use fieldmanager_value::{Map, Str, Value};
+
+use super::amounts::{Amounts, amounts, quantity, specified};
+use super::object::{at, containers, entries, items, set, text};
+use super::{Plugin, is_write};
+use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation};
+
+/// The plugin.
+pub(super) const LIMIT_RANGER: Plugin = Plugin {
+    name: "LimitRanger",
+    handles,
+    mutate: Some(mutate),
+    validate: Some(validate),
+};
+
+/// The largest number whose thousandths are compared.
+const MOST_EXACT: i128 = (i64::MAX / 1000) as i128;
+
+fn handles(request: &AdmissionRequest<'_>) -> bool {
+    let is_kept = request
+        .old_field(&["metadata", "deletionTimestamp"])
+        .is_null();
+    is_kept
+        && match (request.group, request.resource, request.subresource) {
+            ("", "pods", "resize") => request.operation == Operation::Update,
+            ("", "pods", "") => request.operation == Operation::Create,
+            ("", "persistentvolumeclaims", "") => is_write(request),
+            _ => false,
+        }
+}
+
+fn mutate<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+    Box::pin(async move {
+        let Some(pod) = request.object.filter(|_| request.resource == "pods") else {
+            return Ok(Admitted::default());
+        };
+        let ranges = cluster.list(("", "limitranges"), request.namespace).await?;
+        let mut changed = None;
+        for range in ranges.iter() {
+            let of_range = with_defaults(changed.as_ref().unwrap_or(pod), range);
+            changed = of_range.or(changed);
+        }
+
+        Ok(changed.map(Admitted::changed).unwrap_or_default())
+    })
+}
+
+/// A Pod whose containers have the defaults of a LimitRange; `None` if they need none.
+fn with_defaults(pod: &Value, range: &Value) -> Option<Value> {
+    let defaults = |field: &str| {
+        let limits =
+            items(range, &["spec", "limits"]).filter(|limit| text(limit, &["type"]) == "Container");
+        let defaults: Map = limits
+            .flat_map(|limit| entries(limit, &[field]))
+            .map(|(name, amount)| (name.clone(), amount.clone()))
+            .collect();
+        defaults
+    };
+    let sides = [
+        ("requests", "request", defaults("defaultRequest")),
+        ("limits", "limit", defaults("default")),
+    ];
+
+    let (mut pod, mut notes) = (pod.clone(), Vec::new());
+    for (list, prefix) in [
+        ("containers", "container"),
+        ("initContainers", "init container"),
+    ] {
+        let mut changed = Vec::new();
+        for container in items(&pod, &["spec", list]) {
+            let mut container = container.clone();
+            for (side, word, defaults) in &sides {
+                let path = ["resources", *side];
+                let missing = |(name, _): &(&Str, _)| at(&container, &path).get(name).is_none();
+                let added: Map = defaults
+                    .iter()
+                    .filter(missing)
+                    .map(|(name, amount)| (name.clone(), amount.clone()))
+                    .collect();
+                if added.is_empty() {
+                    continue;
+                }
+
+                let names: Vec<&str> = added.iter().map(|(name, _)| name.as_str()).collect();
+                let name = text(&container, &["name"]);
+                notes.push(format!("{} {word} for {prefix} {name}", names.join(", ")));
+                let own = entries(&container, &path).chain(&added);
+                let all: Map = own.map(|(name, own)| (name.clone(), own.clone())).collect();
+                container = set(&container, &path, all);
+            }
+            changed.push(container);
+        }
+        if !changed.is_empty() {
+            pod = set(&pod, &["spec", list], changed);
+        }
+    }
+
+    let note = format!("LimitRanger plugin set: {}", notes.join("; "));
+    let path = ["metadata", "annotations", "kubernetes.io/limit-ranger"];
+    (!notes.is_empty()).then(|| set(&pod, &path, note))
+}
+
+fn validate<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+    Box::pin(async move {
+        let Some(object) = request.object else {
+            return Ok(Admitted::default());
+        };
+        for range in &*cluster.list(("", "limitranges"), request.namespace).await? {
+            let mut faults = Vec::new();
+            for limit in items(range, &["spec", "limits"]) {
+                check(&request, object, limit, &mut faults);
+            }
+            refuse(&request, faults)?;
+        }
+        Ok(Admitted::default())
+    })
+}
+
+/// Refuses a request for its faults, each of which is named once.
+fn refuse(request: &AdmissionRequest<'_>, mut faults: Vec<String>) -> Result<(), Denial> {
+    let mut seen = std::collections::BTreeSet::new();
+    faults.retain(|fault| seen.insert(fault.clone()));
+    match &*faults {
+        [] => Ok(()),
+        [fault] => Err(request.forbidden(fault)),
+        _ => Err(request.forbidden(&format!("[{}]", faults.join(", ")))),
+    }
+}
+
+/// What is limited: requests and limits.
+struct Limited {
+    requests: Amounts,
+    limits: Amounts,
+}
+
+/// Adds what is wrong with an object for one limit of a LimitRange.
+fn check(request: &AdmissionRequest<'_>, object: &Value, limit: &Value, faults: &mut Vec<String>) {
+    let side = |of: &Value, side: &str| amounts(at(of, &["resources", side]));
+    let both = |of: &Value| Limited {
+        requests: side(of, "requests"),
+        limits: side(of, "limits"),
+    };
+    let kind = text(limit, &["type"]);
+    let limited: Vec<Limited> = match (request.resource, kind) {
+        ("pods", "Container") => containers(object).map(both).collect(),
+        ("pods", "Pod") => vec![Limited {
+            requests: specified(object, "requests"),
+            limits: specified(object, "limits"),
+        }],
+        ("persistentvolumeclaims", "PersistentVolumeClaim") => vec![Limited {
+            requests: side(at(object, &["spec"]), "requests"),
+            limits: Amounts::new(),
+        }],
+        _ => Vec::new(),
+    };
+
+    for one in &limited {
+        let of = |name: &str| {
+            let (request, limit) = (one.requests.get(name), one.limits.get(name));
+            (("request", request.copied()), ("limit", limit.copied()))
+        };
+        for (name, least) in entries(limit, &["min"]) {
+            let (asked, most) = of(name);
+            let head = format!("minimum {name} usage per {kind} is");
+            faults.extend(bound(&head, least, Ordering::Less, [asked, most]));
+        }
+        for (name, largest) in entries(limit, &["max"]) {
+            let (asked, most) = of(name);
+            let head = format!("maximum {name} usage per {kind} is");
+            let is_pod = request.resource == "pods";
+            let sides = if is_pod { [most, asked] } else { [asked, most] };
+            faults.extend(bound(&head, largest, Ordering::Greater, sides));
+        }
+        for (name, most) in entries(limit, &["maxLimitRequestRatio"]) {
+            let head = format!("{name} max limit to request ratio per {kind} is");
+            let ((_, asked), (_, limit)) = of(name);
+            faults.extend(ratio(&head, most, asked, limit));
+        }
+    }
+}
+
+/// The fault of amounts that are on the wrong side of a bound; the first of them must be there.
+fn bound(
+    head: &str,
+    bound: &Value,
+    wrong: Ordering,
+    sides: [(&str, Option<Quantity>); 2],
+) -> Option<String> {
+    let enforced = quantity(bound)?;
+    let [(first, required), (_, other)] = sides;
+    if required.is_none() {
+        return Some(format!("{head} {enforced}.  No {first} is specified"));
+    }
+
+    let [a, b, limit] = scaled([required, other, Some(enforced)]);
+    sides
+        .into_iter()
+        .zip([a, b])
+        .find_map(|((word, amount), scaled)| {
+            let amount = amount.filter(|_| scaled.cmp(&limit) == wrong)?;
+            Some(format!("{head} {enforced}, but {word} is {amount}"))
+        })
+}
+
+/// The numbers of amounts, in thousandths unless one is too large, both rounded up.
+///
+/// Behaviour: `requestLimitEnforcedValues`.
+fn scaled(amounts: [Option<Quantity>; 3]) -> [i128; 3] {
+    let parts = |unit: i128| {
+        amounts.map(|amount| {
+            let nanos = amount.map_or(0, |amount| amount.nanos);
+            nanos.div_euclid(unit) + i128::from(nanos.rem_euclid(unit) != 0)
+        })
+    };
+    let whole = parts(1_000_000_000);
+    if whole.iter().all(|number| *number <= MOST_EXACT) {
+        parts(1_000_000)
+    } else {
+        whole
+    }
+}
+
+/// The fault of a limit that is too large for its request.
+fn ratio(
+    head: &str,
+    most: &Value,
+    request: Option<Quantity>,
+    limit: Option<Quantity>,
+) -> Option<String> {
+    let enforced = quantity(most)?;
+    let [asked, allowed, _] = scaled([request, limit, Some(enforced)]);
+    let missing =
+        |word: &str| format!("{head} {enforced}, but no {word} is specified or {word} is 0");
+    if asked == 0 {
+        return Some(missing("request"));
+    } else if allowed == 0 {
+        return Some(missing("limit"));
+    }
+
+    let ratio = allowed as f64 / asked as f64;
+    let is_more = ratio * 1000.0 > scaled([Some(enforced), None, None])[0] as f64;
+    is_more.then(|| format!("{head} {enforced}, but provided ratio is {ratio:.6}"))
+}

@@ -1,0 +1,108 @@
+//! Plugins about nodes, and about Pods on nodes: DefaultTolerationSeconds, TaintNodesByCondition, PodTopologyLabels.
+
+use std::future::ready;
+
+use fieldmanager_value::{Map, Value};
+
+use super::object::{at, items, push, set, text};
+use super::{Plugin, is_create, is_write};
+use crate::{AdmissionRequest, Admitted, Answer, Cluster};
+
+/// Tolerations of nodes that are not ready or not reachable for five minutes.
+///
+/// Behaviour: `k8s.io/kubernetes/plugin/pkg/admission/defaulttolerationseconds/admission.go`.
+pub(super) const DEFAULT_TOLERATION_SECONDS: Plugin = Plugin {
+    name: "DefaultTolerationSeconds",
+    handles: |request| request.is_of("", "pods") && is_write(request),
+    mutate: Some(tolerate),
+    validate: None,
+};
+
+/// A new node is not ready.
+///
+/// Behaviour: `k8s.io/kubernetes/plugin/pkg/admission/nodetaint/admission.go`.
+pub(super) const TAINT_NODES_BY_CONDITION: Plugin = Plugin {
+    name: "TaintNodesByCondition",
+    handles: |request| request.is_of("", "nodes") && is_create(request),
+    mutate: Some(taint),
+    validate: None,
+};
+
+/// The region and the zone of a node are labels of its Pods.
+///
+/// Behaviour: `k8s.io/kubernetes/plugin/pkg/admission/podtopologylabels/admission.go`.
+pub(super) const POD_TOPOLOGY_LABELS: Plugin = Plugin {
+    name: "PodTopologyLabels",
+    handles: |request| {
+        let is_pod = (request.group, request.resource) == ("", "pods");
+        is_create(request) && is_pod && matches!(request.subresource, "" | "binding")
+    },
+    mutate: Some(label),
+    validate: None,
+};
+
+const NOT_READY: &str = "node.kubernetes.io/not-ready";
+
+fn tolerate<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a> {
+    let pod = request.field(&[]);
+    let path = ["spec", "tolerations"];
+    let missing = [NOT_READY, "node.kubernetes.io/unreachable"].into_iter();
+    let missing = missing.filter(|key| {
+        !items(pod, &path).any(|toleration| {
+            let own = text(toleration, &["key"]);
+            let effect = text(toleration, &["effect"]);
+            (own.is_empty() || own == *key) && matches!(effect, "" | "NoExecute")
+        })
+    });
+
+    let object = missing.fold(pod.clone(), |pod, key| {
+        let toleration = Map::from_iter([
+            ("key", Value::from(key)),
+            ("operator", Value::from("Exists")),
+            ("effect", Value::from("NoExecute")),
+            ("tolerationSeconds", Value::from(300)),
+        ]);
+        push(&pod, &path, toleration)
+    });
+    Box::pin(ready(Ok(Admitted::changed(object))))
+}
+
+fn taint<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a> {
+    let (node, path) = (request.field(&[]), ["spec", "taints"]);
+    let is_tainted = items(node, &path).any(|taint| {
+        (text(taint, &["key"]), text(taint, &["effect"])) == (NOT_READY, "NoSchedule")
+    });
+    let taint = Map::from_iter([("key", NOT_READY), ("effect", "NoSchedule")]);
+    let object = (!is_tainted).then(|| push(node, &path, taint));
+
+    Box::pin(ready(Ok(object.map(Admitted::changed).unwrap_or_default())))
+}
+
+fn label<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+    Box::pin(async move {
+        let object = request.field(&[]);
+        let node = match (request.subresource, text(object, &["target", "kind"])) {
+            ("", _) => text(object, &["spec", "nodeName"]),
+            (_, "Node") => text(object, &["target", "name"]),
+            _ => "",
+        };
+        if node.is_empty() {
+            return Ok(Admitted::default());
+        }
+
+        let node = cluster.get(("", "nodes"), "", node).await?;
+        let node = node.unwrap_or_default();
+        let labels = [
+            "topology.kubernetes.io/region",
+            "topology.kubernetes.io/zone",
+        ];
+        let object = labels.iter().fold(object.clone(), |object, key| {
+            let path = ["metadata", "labels", key];
+            match at(&node, &path) {
+                Value::Null => object,
+                label => set(&object, &path, label.clone()),
+            }
+        });
+        Ok(Admitted::changed(object))
+    })
+}

@@ -1,0 +1,211 @@
+//! ResourceQuota: a namespace has no more objects, and they ask for no more, than its quotas allow.
+
+mod charge;
+mod pods;
+mod recount;
+
+pub use recount::recount;
+
+use std::collections::BTreeSet;
+
+use fieldmanager_managedfields::Status;
+use fieldmanager_value::Value;
+use futures::lock::Mutex;
+
+use self::charge::Charge;
+use super::amounts::{Amounts, add, amounts, to_value};
+use super::object::{at, entries, name, set, text};
+use super::{is_create, is_write};
+use crate::{Admission, AdmissionRequest, Admitted, Answer, Cluster, Denial, ResourceName};
+
+/// How often the status of a quota is written, should others write it at the same time.
+const ATTEMPTS: usize = 4;
+const QUOTAS: ResourceName<'static> = ("", "resourcequotas");
+
+/// The plugin. Requests wait for each other, since each of them changes the status of the quotas of its namespace.
+///
+/// Behaviour: `k8s.io/apiserver/pkg/admission/plugin/resourcequota`, without limited resources of a configuration.
+#[derive(Debug, Default)]
+pub struct ResourceQuota {
+    lock: Mutex<()>,
+}
+
+impl Admission for ResourceQuota {
+    fn name(&self) -> &str {
+        "ResourceQuota"
+    }
+
+    fn handles(&self, request: &AdmissionRequest<'_>) -> bool {
+        let resource = (request.group, request.resource);
+        let is_namespace = is_create(request) && resource == ("", "namespaces");
+        is_write(request)
+            && !request.namespace.is_empty()
+            && !is_namespace
+            && charge::charges(request)
+    }
+
+    fn validate<'a>(
+        &'a self,
+        request: AdmissionRequest<'a>,
+        cluster: &'a dyn Cluster,
+    ) -> Answer<'a> {
+        Box::pin(async move {
+            if !cluster.list(QUOTAS, request.namespace).await?.is_empty() {
+                let charge = Charge::new((request.group, request.resource), cluster).await?;
+                let _one = self.lock.lock().await;
+                charge_quotas(&request, cluster, &charge).await?;
+            }
+            Ok(Admitted::default())
+        })
+    }
+}
+
+/// Writes the status of all quotas that count an object, again for those that others wrote at the same time.
+///
+/// Behaviour: `checkQuotas` of `controller.go`.
+async fn charge_quotas(
+    request: &AdmissionRequest<'_>,
+    cluster: &dyn Cluster,
+    charge: &Charge,
+) -> Result<(), Denial> {
+    let mut failed: Option<BTreeSet<String>> = None;
+    for _ in 0..ATTEMPTS {
+        let quotas = cluster.list(QUOTAS, request.namespace).await?;
+        let is_open = |quota: &&Value| {
+            failed
+                .as_ref()
+                .is_none_or(|names| names.contains(name(quota)))
+        };
+        let open: Vec<&Value> = quotas.iter().filter(is_open).collect();
+        let charged = charge_request(request, charge, &open)?;
+        if request.dry_run {
+            return Ok(());
+        }
+
+        let mut conflicts = BTreeSet::new();
+        for quota in charged {
+            let name = name(&quota).to_owned();
+            if !cluster.update_status(QUOTAS, quota).await? {
+                conflicts.insert(name);
+            }
+        }
+        if conflicts.is_empty() {
+            return Ok(());
+        }
+        failed = Some(conflicts);
+    }
+
+    let first = failed
+        .and_then(|names| names.last().cloned())
+        .unwrap_or_default();
+    Err(Status::conflict(format!(
+        "Operation cannot be fulfilled on resourcequotas {first:?}: the object has been modified; please apply your \
+         changes to the latest version and try again"
+    ))
+    .into())
+}
+
+/// The quotas whose status changes, with that status.
+///
+/// Behaviour: `CheckRequest` of `controller.go`.
+fn charge_request(
+    request: &AdmissionRequest<'_>,
+    charge: &Charge,
+    quotas: &[&Value],
+) -> Result<Vec<Value>, Denial> {
+    let object = request.field(&[]);
+    let mut relevant = Vec::new();
+    for quota in quotas {
+        let hard = entries(quota, &["status", "hard"]).map(|(name, _)| name.as_str());
+        let names: BTreeSet<&str> = hard.filter(|name| charge.tracks(name)).collect();
+        if names.is_empty() || !charge.is_in_scope(quota, object) {
+            continue;
+        }
+        if let Some(fault) = charge.missing(&names, object) {
+            return Err(request.forbidden(&format!("failed quota: {}: {fault}", name(quota))));
+        }
+
+        let used = at(quota, &["status", "used"]);
+        if names.iter().any(|name| used.get(name).is_none()) {
+            let names: Vec<&str> = names.into_iter().collect();
+            let (quota, names) = (name(quota), names.join(","));
+            let reason = format!("status unknown for quota: {quota}, resources: {names}");
+            return Err(request.forbidden(&reason));
+        }
+        relevant.push(*quota);
+    }
+
+    let usage = charge.usage(object);
+    let negative = usage.iter().filter(|(_, amount)| amount.nanos < 0);
+    let negative: Vec<&str> = negative.map(|(name, _)| name.as_str()).collect();
+    if !negative.is_empty() {
+        let names = negative.join(",");
+        let reason = format!("quota usage is negative for resource(s): {names}");
+        return Err(request.forbidden(&reason));
+    }
+
+    let old = request.old.filter(|_| !is_create(request));
+    let old = old.filter(|old| !text(old, &["metadata", "resourceVersion"]).is_empty());
+    let more = old.map(|old| increase(&usage, &charge.usage(old)));
+    let mut charged = Vec::new();
+    for quota in relevant {
+        let counted = old.is_some_and(|old| charge.is_in_scope(quota, old));
+        let delta = more.as_ref().filter(|_| counted).unwrap_or(&usage);
+        charged.extend(charge_one(request, quota, delta)?);
+    }
+    Ok(charged)
+}
+
+/// What an object needs more than it did.
+fn increase(new: &Amounts, old: &Amounts) -> Amounts {
+    let more = new.iter().map(|(name, amount)| {
+        let old = old.get(name);
+        (name.clone(), old.map_or(*amount, |old| amount.minus(*old)))
+    });
+    more.filter(|(_, amount)| amount.nanos > 0).collect()
+}
+
+/// A quota that counts more; `None` if it does not change.
+fn charge_one(
+    request: &AdmissionRequest<'_>,
+    quota: &Value,
+    delta: &Amounts,
+) -> Result<Option<Value>, Denial> {
+    let status = |field: &str| amounts(at(quota, &["status", field]));
+    let (hard, used) = (status("hard"), status("used"));
+    let requested = delta.iter();
+    let requested =
+        requested.filter(|(name, amount)| amount.nanos != 0 && hard.contains_key(*name));
+    let requested: Amounts = requested
+        .map(|(name, amount)| (name.clone(), *amount))
+        .collect();
+    if requested.is_empty() {
+        return Ok(None);
+    }
+
+    let mut sum = used.clone();
+    add(&mut sum, &requested);
+    let exceeds = |name: &&String| match (sum.get(*name), hard.get(*name)) {
+        (Some(sum), Some(hard)) => sum.nanos > hard.nanos,
+        _ => false,
+    };
+    let exceeded: Vec<&String> = requested.keys().filter(exceeds).collect();
+    if !exceeded.is_empty() && request.subresource != "status" {
+        let of = |amounts: &Amounts| {
+            let own = |name: &&String| Some(format!("{name}={}", amounts.get(*name)?));
+            exceeded
+                .iter()
+                .filter_map(own)
+                .collect::<Vec<_>>()
+                .join(",")
+        };
+        return Err(request.forbidden(&format!(
+            "exceeded quota: {}, requested: {}, used: {}, limited: {}",
+            name(quota),
+            of(&requested),
+            of(&used),
+            of(&hard)
+        )));
+    }
+    Ok(Some(set(quota, &["status", "used"], to_value(&sum))))
+}

@@ -1,0 +1,153 @@
+//! What Pods need of a quota.
+//!
+//! Behaviour: `k8s.io/kubernetes/pkg/quota/v1/evaluator/core/pods.go`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use fieldmanager_structural::internal::{Quantity, Timestamp};
+use fieldmanager_value::Value;
+
+use super::super::amounts::{Amounts, amounts, has_own_resources, is_best_effort, total};
+use super::super::object::{at, containers, items, text};
+use super::charge::selects;
+
+/// Whether a quota counts something of Pods by this name.
+pub(super) fn tracks(name: &str) -> bool {
+    let short = ["requests.", "limits."]
+        .iter()
+        .find_map(|side| name.strip_prefix(side));
+    let is_native = !name.contains('/') || name.contains("kubernetes.io/");
+    matches!(
+        short.unwrap_or(name),
+        "cpu" | "memory" | "ephemeral-storage"
+    ) || name.starts_with("hugepages-")
+        || name.strip_prefix("requests.").is_some_and(|extended| {
+            let is_implicit = extended.starts_with("deviceclass.resource.kubernetes.io/");
+            extended.starts_with("hugepages-") || is_implicit || !is_native
+        })
+}
+
+/// Whether a Pod ends by itself after a time.
+pub(super) fn is_terminating(pod: &Value) -> bool {
+    let seconds = at(pod, &["spec", "activeDeadlineSeconds"]).as_i64();
+    seconds.is_some_and(|seconds| seconds >= 0)
+}
+
+/// Whether a scope includes a Pod.
+pub(super) fn is_in_scope(pod: &Value, scope: &str, operator: &str, values: &Value) -> bool {
+    match scope {
+        "Terminating" => is_terminating(pod),
+        "NotTerminating" => !is_terminating(pod),
+        "BestEffort" => is_best_effort(pod),
+        "NotBestEffort" => !is_best_effort(pod),
+        "PriorityClass" => {
+            let class = text(pod, &["spec", "priorityClassName"]);
+            selects(class, operator, values)
+        }
+        "CrossNamespacePodAffinity" => is_near_other_namespaces(pod),
+        _ => false,
+    }
+}
+
+/// Whether an affinity of a Pod is for Pods of other namespaces.
+fn is_near_other_namespaces(pod: &Value) -> bool {
+    ["podAffinity", "podAntiAffinity"].iter().any(|affinity| {
+        let affinity = at(pod, &["spec", "affinity", affinity]);
+        let required = items(
+            affinity,
+            &["requiredDuringSchedulingIgnoredDuringExecution"],
+        );
+        let preferred = items(
+            affinity,
+            &["preferredDuringSchedulingIgnoredDuringExecution"],
+        )
+        .map(|term| at(term, &["podAffinityTerm"]));
+        required.chain(preferred).any(|term| {
+            let has_names = items(term, &["namespaces"]).next().is_some();
+            has_names || !at(term, &["namespaceSelector"]).is_null()
+        })
+    })
+}
+
+/// What the containers of a Pod must ask for and do not.
+pub(super) fn missing(names: &BTreeSet<&str>, pod: &Value) -> Option<String> {
+    if has_own_resources(pod) {
+        return None;
+    }
+    let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for container in containers(pod) {
+        let side = |side: &str| amounts(at(container, &["resources", side]));
+        let named = by_names(&side("requests"), &side("limits"));
+        for &name in names.iter().filter(|name| !named.contains_key(**name)) {
+            let short = ["requests.", "limits."]
+                .iter()
+                .find_map(|side| name.strip_prefix(side));
+            if matches!(short.unwrap_or(name), "cpu" | "memory") {
+                let of = missing.entry(name).or_default();
+                of.insert(text(container, &["name"]));
+            }
+        }
+    }
+
+    let missing: Vec<String> = missing
+        .into_iter()
+        .map(|(name, of)| {
+            format!(
+                "{name} for: {}",
+                of.into_iter().collect::<Vec<_>>().join(",")
+            )
+        })
+        .collect();
+    (!missing.is_empty()).then(|| format!("must specify {}", missing.join("; ")))
+}
+
+/// Requests and limits by the names that quotas have for them.
+fn by_names(requests: &Amounts, limits: &Amounts) -> Amounts {
+    let mut named = Amounts::from([("pods".to_owned(), Quantity::count(1))]);
+    for (name, amount) in requests {
+        let is_compute = matches!(&**name, "cpu" | "memory" | "ephemeral-storage");
+        let is_native = !name.contains('/') || name.contains("kubernetes.io/");
+        let is_implicit = name.starts_with("deviceclass.resource.kubernetes.io/");
+        let is_counted = is_compute || name.starts_with("hugepages-");
+        if is_counted {
+            named.insert(name.clone(), *amount);
+        }
+        if is_counted || is_implicit || !is_native {
+            named.insert(format!("requests.{name}"), *amount);
+        }
+    }
+    for name in ["cpu", "memory", "ephemeral-storage"] {
+        let limit = limits
+            .get(name)
+            .map(|limit| (format!("limits.{name}"), *limit));
+        named.extend(limit);
+    }
+    named
+}
+
+/// Adds what a Pod needs, unless it has ended.
+pub(super) fn add_usage(usage: &mut Amounts, pod: &Value) {
+    let has_ended = matches!(text(pod, &["status", "phase"]), "Failed" | "Succeeded");
+    if !has_ended && !is_overdue(pod) {
+        usage.extend(by_names(
+            &total(pod, "requests", true),
+            &total(pod, "limits", true),
+        ));
+    }
+}
+
+/// Whether a Pod was deleted and its grace period is over.
+fn is_overdue(pod: &Value) -> bool {
+    let deleted = text(pod, &["metadata", "deletionTimestamp"]).parse::<Timestamp>();
+    let grace = at(pod, &["metadata", "deletionGracePeriodSeconds"]).as_i64();
+    let (Ok(deleted), Some(grace)) = (deleted, grace) else {
+        return false;
+    };
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+
+    now > deleted.unix_seconds().saturating_add(grace)
+}

@@ -1,0 +1,114 @@
+//! Plugins about the resize of Pods on nodes: NodeDeclaredFeatureValidator, PodResizeValidator.
+
+use fieldmanager_managedfields::Cause;
+use fieldmanager_value::Value;
+
+use super::Plugin;
+use super::amounts::{amounts, are_equal, quantity, total};
+use super::object::{at, items, name, text};
+use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation};
+
+/// What a change of a Pod needs must be a feature of its node.
+///
+/// Behaviour: `k8s.io/kubernetes/plugin/pkg/admission/nodedeclaredfeatures/admission.go`, with the features of
+/// `k8s.io/component-helpers/nodedeclaredfeatures` that are on and concern updates.
+pub(super) const NODE_DECLARED_FEATURE_VALIDATOR: Plugin = Plugin {
+    name: "NodeDeclaredFeatureValidator",
+    handles: |request| changes_bound_pod(request, &["", "resize"]),
+    mutate: None,
+    validate: Some(check_features),
+};
+
+/// A Pod that is resized must fit its node.
+///
+/// Behaviour: `k8s.io/kubernetes/plugin/pkg/admission/podresize/admission.go`.
+pub(super) const POD_RESIZE_VALIDATOR: Plugin = Plugin {
+    name: "PodResizeValidator",
+    handles: |request| changes_bound_pod(request, &["resize"]),
+    mutate: None,
+    validate: Some(check_size),
+};
+
+const FEATURE: &str = "InPlacePodLevelResourcesVerticalScaling";
+
+/// Whether a request changes the spec of a Pod that has a node.
+fn changes_bound_pod(request: &AdmissionRequest<'_>, subresources: &[&str]) -> bool {
+    let generation = ["metadata", "generation"];
+    (request.group, request.resource) == ("", "pods")
+        && subresources.contains(&request.subresource)
+        && request.operation == Operation::Update
+        && !text(request.field(&[]), &["spec", "nodeName"]).is_empty()
+        && request.field(&generation) != request.old_field(&generation)
+}
+
+/// The node of the Pod.
+async fn node(request: &AdmissionRequest<'_>, cluster: &dyn Cluster) -> Result<Value, Denial> {
+    let name = text(request.field(&[]), &["spec", "nodeName"]);
+    let node = cluster.get(("", "nodes"), "", name).await?;
+    node.ok_or_else(|| request.forbidden(&format!("node {name:?} not found")))
+}
+
+fn check_features<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+    Box::pin(async move {
+        let stays = ["requests", "limits"].into_iter().all(|side| {
+            let path = ["spec", "resources", side];
+            are_equal(
+                &amounts(request.field(&path)),
+                &amounts(request.old_field(&path)),
+            )
+        });
+        if stays {
+            return Ok(Admitted::default());
+        }
+        let node = node(&request, cluster).await?;
+        if items(&node, &["status", "declaredFeatures"]).any(|own| own.as_str() == Some(FEATURE)) {
+            return Ok(Admitted::default());
+        }
+
+        let name = name(&node);
+        Err(request.forbidden(&format!(
+            "pod update requires features {FEATURE} which are not available on node {name:?}"
+        )))
+    })
+}
+
+fn check_size<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+    Box::pin(async move {
+        let node = node(&request, cluster).await?;
+        let os = text(&node, &["metadata", "labels", "kubernetes.io/os"]);
+        if !matches!(os, "" | "linux") {
+            let name = name(&node);
+            let reason =
+                format!("pod resize is only supported on linux nodes, node {name:?} is {os:?}");
+            return Err(refuse(&request, &reason, "UnsupportedPlatform"));
+        }
+
+        let asked = total(request.field(&[]), "requests", false);
+        let missing: Vec<String> = [("cpu", 1_000_000), ("memory", 1_000_000_000)]
+            .into_iter()
+            .filter_map(|(name, unit)| {
+                let has = quantity(at(&node, &["status", "allocatable", name]));
+                let has = has.map_or(0, |amount| amount.nanos);
+                let asked = asked.get(name).map_or(0, |amount| amount.nanos);
+                let [asked_units, has_units] = [asked, has].map(|nanos| (nanos + unit - 1) / unit);
+                let text = format!("{name}, requested: {asked_units}, allocatable: {has_units}");
+                (asked > has).then_some(text)
+            })
+            .collect();
+        if missing.is_empty() {
+            return Ok(Admitted::default());
+        }
+        let missing = missing.join("; ");
+        let reason = format!("node didn't have enough allocatable resources: {missing}");
+        Err(refuse(&request, &reason, "NodeCapacity"))
+    })
+}
+
+/// A refusal with a cause.
+fn refuse(request: &AdmissionRequest<'_>, reason: &str, cause: &str) -> Denial {
+    let mut denial = request.forbidden(reason);
+    if let Some(details) = &mut denial.status.details {
+        details.causes.push(Cause::new(cause, "", ""));
+    }
+    denial
+}

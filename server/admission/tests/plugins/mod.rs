@@ -1,0 +1,5 @@
+//! The plugins of kube-apiserver.
+
+mod cluster;
+mod quota;
+mod replay;
