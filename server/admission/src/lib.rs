@@ -13,6 +13,7 @@ mod admission;
 mod closure;
 mod denial;
 pub mod plugins;
+mod pod_security;
 mod request;
 
 pub use admission::{Admission, Admitted, Answer, Cluster, ResourceName};

@@ -9,4 +9,5 @@
 )]
 
 mod plugins;
+mod pod_security;
 mod request;

@@ -21,12 +21,15 @@ pub use quota::{ResourceQuota, recount};
 
 use crate::{Admission, AdmissionRequest, Admitted, Answer, Cluster, Operation};
 
+pub use crate::pod_security::PodSecurity;
+
 /// The names of the plugins that this server has, in the order in which kube-apiserver runs them.
 ///
 /// Behaviour: `AllOrderedPlugins` of `k8s.io/kubernetes/pkg/kubeapiserver/options/plugins.go`.
-pub const NAMES: [&str; 17] = [
+pub const NAMES: [&str; 18] = [
     "LimitRanger",
     "TaintNodesByCondition",
+    "PodSecurity",
     "Priority",
     "DefaultTolerationSeconds",
     "DefaultStorageClass",
@@ -101,6 +104,7 @@ pub fn all() -> Vec<(&'static str, Arc<dyn Admission>)> {
     let plugins: [Arc<dyn Admission>; NAMES.len()] = [
         Arc::new(limit_ranger::LIMIT_RANGER),
         Arc::new(nodes::TAINT_NODES_BY_CONDITION),
+        Arc::new(PodSecurity),
         Arc::new(priority::PRIORITY),
         Arc::new(nodes::DEFAULT_TOLERATION_SECONDS),
         Arc::new(classes::DEFAULT_STORAGE_CLASS),

@@ -27,7 +27,10 @@ impl fmt::Debug for Participants {
 impl Default for Participants {
     fn default() -> Self {
         Participants {
-            plugins: plugins::all(),
+            plugins: plugins::all()
+                .into_iter()
+                .map(|(_, plugin)| plugin)
+                .collect(),
             closures: Vec::new(),
         }
     }
