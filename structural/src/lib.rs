@@ -59,6 +59,7 @@ mod object_ext;
 mod quantity;
 mod quantity_sum;
 mod schema;
+mod selector;
 mod time;
 mod url;
 #[cfg(feature = "validation")]
@@ -93,6 +94,7 @@ pub mod internal {
         Node, ValueValidation, finalizer_warnings, validate_object_meta,
         validate_object_meta_update,
     };
+    pub use crate::selector::selects;
     pub use crate::time::{Timestamp, TimestampError};
     /// URLs.
     pub mod url {

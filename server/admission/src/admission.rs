@@ -1,9 +1,11 @@
 //! What takes part in admission, and what it can ask.
 
+use std::collections::BTreeSet;
 use std::future::ready;
 use std::sync::Arc;
 
 use fieldmanager_access::{Attributes, Decision};
+use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 use futures::future::BoxFuture;
 
@@ -16,8 +18,31 @@ pub struct Admitted {
     pub object: Option<Value>,
     /// Warnings for the client.
     pub warnings: Vec<String>,
-    /// Annotations for the log: a key and a text.
+    /// Annotations for the log: a key and a text. The first text of a key stays.
     pub annotations: Vec<(String, String)>,
+    /// What the participant has to know if all of them are asked once more; `None` if it need not know anything.
+    pub round: Option<Round>,
+}
+
+/// What webhooks and policies did in the first round of mutations, so that the second one asks only those that have to be
+/// asked again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Round {
+    /// Whether a webhook or a policy changed the object, so that all participants are asked once more.
+    pub changed: bool,
+    /// Who was asked since the last change and may be asked again.
+    pub called: BTreeSet<String>,
+    /// Who has to be asked again, since another one changed the object.
+    pub due: BTreeSet<String>,
+    /// The object at the end of the round.
+    pub object: Option<Value>,
+}
+
+impl Round {
+    /// Whoever may be asked again has to be.
+    pub fn require_called(&mut self) {
+        self.due.append(&mut self.called);
+    }
 }
 
 impl Admitted {
@@ -48,6 +73,20 @@ pub trait Admission: Send + Sync {
     fn mutate<'a>(&'a self, request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
         let _ = (request, cluster);
         Box::pin(ready(Ok(Admitted::default())))
+    }
+
+    /// Changes or refuses the object once more, if a webhook or a policy changed it in the first round. `first` is what
+    /// [`mutate`](Self::mutate) answered. Plugins do the same as in the first round.
+    ///
+    /// Behaviour: `reinvoker.Admit` of `k8s.io/apiserver/pkg/admission/reinvocation.go`.
+    fn mutate_again<'a>(
+        &'a self,
+        request: AdmissionRequest<'a>,
+        cluster: &'a dyn Cluster,
+        first: Option<&'a Round>,
+    ) -> Answer<'a> {
+        let _ = first;
+        self.mutate(request, cluster)
     }
 
     /// Refuses a request whose object is valid and complete. An object in the answer is ignored.
@@ -90,4 +129,42 @@ pub trait Cluster: Send + Sync {
     /// Whether a user may do something.
     fn authorize<'a>(&'a self, question: Attributes<'a>)
     -> BoxFuture<'a, Result<Decision, Denial>>;
+
+    /// The other resources that have the same objects as that of a request, with the same subresource. The default knows
+    /// none, so that rules of webhooks match only the resource of the request.
+    ///
+    /// Behaviour: `EquivalentResourceMapper` of `k8s.io/apimachinery/pkg/runtime`.
+    fn equivalents(&self, request: &AdmissionRequest<'_>) -> Vec<Equivalent> {
+        let _ = request;
+        Vec::new()
+    }
+
+    /// An object at the version of a kind. The default gives it as it is.
+    fn convert<'a>(
+        &'a self,
+        object: Value,
+        kind: &'a GroupVersionKind,
+    ) -> BoxFuture<'a, Result<Value, Denial>> {
+        let _ = kind;
+        Box::pin(ready(Ok(object)))
+    }
+
+    /// An object that a webhook or a policy changed, read as its kind, with defaults. The default gives it as it is.
+    fn defaulted(&self, kind: &GroupVersionKind, object: Value) -> Result<Value, Denial> {
+        let _ = kind;
+        Ok(object)
+    }
+}
+
+/// Another resource that has the same objects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Equivalent {
+    /// The group; empty for the first one.
+    pub group: String,
+    /// The version.
+    pub version: String,
+    /// The resource, such as `deployments`.
+    pub resource: String,
+    /// The kind of its objects.
+    pub kind: GroupVersionKind,
 }

@@ -10,13 +10,17 @@
 )]
 
 mod admission;
+mod chain;
 mod closure;
+pub mod conversion;
 mod denial;
 pub mod plugins;
 mod pod_security;
 mod request;
+pub mod webhooks;
 
-pub use admission::{Admission, Admitted, Answer, Cluster, ResourceName};
+pub use admission::{Admission, Admitted, Answer, Cluster, Equivalent, ResourceName, Round};
+pub use chain::{mutate, validate};
 pub use closure::{mutating, validating};
 pub use denial::Denial;
 pub use request::{AdmissionRequest, Operation};

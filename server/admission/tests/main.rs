@@ -11,3 +11,4 @@
 mod plugins;
 mod pod_security;
 mod request;
+mod webhooks;

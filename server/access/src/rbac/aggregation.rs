@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use fieldmanager_structural::internal::{ObjectExt, label_value, qualified_name};
+use fieldmanager_structural::internal::{ObjectExt, label_value, qualified_name, selects};
 use fieldmanager_value::Value;
 
 use super::rule::{PolicyRule, items};
@@ -32,7 +32,9 @@ pub fn aggregate_rules<'v>(
         if !is_valid(selector) {
             return None;
         }
-        let selected = others.iter().filter(|other| selects(selector, other));
+        let selected = others
+            .iter()
+            .filter(|other| selects(selector, other.metadata_field("labels")));
         for rule in selected.flat_map(|other| items(other, "rules")) {
             if seen.insert(PolicyRule::read(rule)) {
                 rules.push(rule.clone());
@@ -72,26 +74,5 @@ fn is_valid(selector: &Value) -> bool {
                 _ => false,
             };
             is_operator && is_label(key, "") && values.iter().all(|value| is_label(key, value))
-        })
-}
-
-/// Whether a valid label selector selects an object.
-fn selects(selector: &Value, object: &Value) -> bool {
-    let labels = object.metadata_field("labels");
-    let label = |key: &str| labels?.get(key)?.as_str();
-    let equal = selector.get("matchLabels").and_then(Value::as_map);
-    let mut equal = equal.into_iter().flatten();
-
-    equal.all(|(key, value)| label(key.as_str()) == value.as_str())
-        && items(selector, "matchExpressions").all(|expression| {
-            let found = label(expression.string("key"));
-            let mut values = items(expression, "values");
-            let mut is_listed = || values.any(|value| value.as_str() == found);
-            match expression.string("operator") {
-                "In" => found.is_some() && is_listed(),
-                "NotIn" => found.is_none() || !is_listed(),
-                "Exists" => found.is_some(),
-                _ => found.is_none(),
-            }
         })
 }

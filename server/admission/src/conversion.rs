@@ -1,0 +1,388 @@
+//! Conversion webhooks of custom resources: `spec.conversion.strategy: Webhook`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fieldmanager_structural::internal::{ObjectExt, go_type, label_value, qualified_name};
+use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
+use fieldmanager_value::internal::go_format::quote;
+use fieldmanager_value::{Kind, List, Map, Value};
+
+use crate::webhooks::{AnswerField, Caller, ClientConfig, Uids, decode, map};
+
+/// How long a call may take.
+///
+/// Behaviour: `setGlobalDefaults` of `k8s.io/apiserver/pkg/util/webhook/authentication.go`.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The most bytes of all keys and values of annotations.
+const MAX_ANNOTATION_BYTES: usize = 256 << 10;
+
+const GROUP: &str = "apiextensions.k8s.io";
+
+/// The fields of an answer that are checked.
+const FIELDS: &[AnswerField] = &[
+    (
+        "response",
+        "ConversionReview",
+        Kind::Map,
+        "v1.ConversionResponse",
+    ),
+    (
+        "response.uid",
+        "ConversionResponse",
+        Kind::String,
+        "types.UID",
+    ),
+    (
+        "response.convertedObjects",
+        "ConversionResponse",
+        Kind::List,
+        "[]runtime.RawExtension",
+    ),
+    (
+        "response.result",
+        "ConversionResponse",
+        Kind::Map,
+        "v1.Status",
+    ),
+    ("response.result.status", "Status", Kind::String, "string"),
+    ("response.result.message", "Status", Kind::String, "string"),
+];
+
+/// The conversion webhook of a custom resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConversionWebhook {
+    /// Where it is.
+    pub client: ClientConfig,
+    /// The versions of reviews that it reads, the best one first.
+    pub review_versions: Vec<String>,
+}
+
+impl ConversionWebhook {
+    /// Reads `spec.conversion` of a CustomResourceDefinition; `None` if its strategy is not `Webhook`.
+    ///
+    /// # Errors
+    ///
+    /// It has no address. Definitions are validated, so this does not happen with a stored one.
+    pub fn read(conversion: &Value) -> Option<Result<Self, String>> {
+        let webhook = (conversion.string("strategy") == "Webhook").then_some(conversion)?;
+        let webhook = webhook.get("webhook").unwrap_or(&Value::Null);
+        let config = webhook.get("clientConfig").unwrap_or(&Value::Null);
+        let versions = webhook
+            .get("conversionReviewVersions")
+            .and_then(Value::as_list);
+        let versions = versions.into_iter().flatten().filter_map(Value::as_str);
+        Some(ClientConfig::read(config).map(|mut client| {
+            if client.ca_bundle.trim_ascii().is_empty() {
+                client.ca_bundle.clear();
+            }
+            ConversionWebhook {
+                client,
+                review_versions: versions.map(str::to_owned).collect(),
+            }
+        }))
+    }
+}
+
+/// Converts custom resources with webhooks.
+pub struct Converter {
+    caller: Arc<dyn Caller>,
+    uids: Uids,
+}
+
+impl Converter {
+    /// One that calls webhooks, with uids for its reviews.
+    pub fn new(caller: Arc<dyn Caller>, uids: Uids) -> Self {
+        Converter { caller, uids }
+    }
+
+    /// An object at another `apiVersion`. One that has it already, and one without fields, need no call.
+    ///
+    /// # Errors
+    ///
+    /// The failure in the words of kube-apiserver.
+    ///
+    /// Behaviour: `webhookConverter.Convert` of `k8s.io/apiextensions-apiserver/pkg/apiserver/conversion`.
+    pub async fn convert(
+        &self,
+        webhook: &ConversionWebhook,
+        object: &Value,
+        api_version: &str,
+    ) -> Result<Value, String> {
+        if object.api_version() == api_version {
+            return Ok(object.clone());
+        }
+        if let Value::Map(fields) = object
+            && fields.len() == 2
+            && fields.contains("kind")
+            && fields.contains("apiVersion")
+        {
+            let mut fields = fields.clone();
+            fields.insert("apiVersion", api_version);
+            return Ok(Value::Map(fields));
+        }
+
+        let kind = object.declared_kind();
+        let sent = List::from_iter([object.clone()]);
+        let answer = self.call(webhook, &kind, sent, api_version).await?;
+        let item = read_item(answer.get(0).unwrap_or(&Value::Null))?;
+        let failed =
+            |text: String| format!("conversion webhook for {kind} returned invalid {text}");
+        check_kind(object, &item, api_version)
+            .map_err(|e| failed(format!("object at index 0: {e}")))?;
+        check_names(object, &item).map_err(|e| failed(format!("object: {e}")))?;
+        restore_metadata(object, &item).map_err(|e| failed(format!("metadata: {e}")))
+    }
+
+    /// Objects at another `apiVersion`, with one call for all that do not have it. The kind is that of the list.
+    ///
+    /// # Errors
+    ///
+    /// The failure in the words of kube-apiserver.
+    ///
+    /// Behaviour: `webhookConverter.Convert` of `k8s.io/apiextensions-apiserver/pkg/apiserver/conversion`, for lists.
+    pub async fn convert_list(
+        &self,
+        webhook: &ConversionWebhook,
+        kind: &GroupVersionKind,
+        objects: &[Value],
+        api_version: &str,
+    ) -> Result<Vec<Value>, String> {
+        let is_other = |object: &&Value| object.api_version() != api_version;
+        let sent: List = objects.iter().filter(is_other).cloned().collect();
+        if sent.is_empty() {
+            return Ok(objects.to_vec());
+        }
+
+        let answer = self.call(webhook, kind, sent, api_version).await?;
+        let mut answers = answer.iter().enumerate();
+        let mut converted = Vec::with_capacity(objects.len());
+        for object in objects {
+            if !is_other(&object) {
+                converted.push(object.clone());
+                continue;
+            }
+            let (index, item) = answers.next().unwrap_or((0, &Value::Null));
+            let failed = |what: &str, error: String| {
+                format!(
+                    "conversion webhook for {kind} returned invalid {what} at index {index}: {error}"
+                )
+            };
+            let item = read_item(item)
+                .and_then(|item| check_kind(object, &item, api_version).map(|()| item))
+                .and_then(|item| check_names(object, &item).map(|()| item))
+                .map_err(|error| failed("converted object", error))?;
+            let restored = restore_metadata(object, &item);
+            converted.push(restored.map_err(|error| failed("metadata in object", error))?);
+        }
+        Ok(converted)
+    }
+
+    /// Sends a review. Gives as many objects as were sent.
+    async fn call(
+        &self,
+        webhook: &ConversionWebhook,
+        kind: &GroupVersionKind,
+        objects: List,
+        api_version: &str,
+    ) -> Result<List, String> {
+        let known = |version: &&String| matches!(version.as_str(), "v1" | "v1beta1");
+        let Some(version) = webhook.review_versions.iter().find(known) else {
+            return Err("no supported conversion review versions".to_owned());
+        };
+        let (uid, count) = ((self.uids)(), objects.len());
+        let request = [
+            ("uid", uid.as_str().into()),
+            ("desiredAPIVersion", api_version.into()),
+            ("objects", Value::List(objects)),
+        ];
+        // kube-apiserver sends an empty response besides.
+        let response = [
+            ("uid", "".into()),
+            ("convertedObjects", Value::Null),
+            ("result", map([("metadata", map([]))])),
+        ];
+        let review = map([
+            ("kind", "ConversionReview".into()),
+            ("apiVersion", format!("{GROUP}/{version}").into()),
+            ("request", map(request)),
+            ("response", map(response)),
+        ]);
+
+        let failed = |text: String| format!("conversion webhook for {kind} failed: {text}");
+        let body = review.to_json().into_bytes();
+        let answer = self.caller.call(&webhook.client, body, TIMEOUT).await;
+        let answer = answer.map_err(|error| failed(error.message()))?;
+        let converted = read_answer(&answer, version, &uid).map_err(failed)?;
+        if converted.len() != count {
+            let found = converted.len();
+            return Err(format!(
+                "conversion webhook for {kind} returned {found} objects, expected {count}"
+            ));
+        }
+        Ok(converted)
+    }
+}
+
+/// The objects of an answer.
+///
+/// Behaviour: `getConvertedObjectsFromResponse` of `k8s.io/apiextensions-apiserver/pkg/apiserver/conversion`.
+fn read_answer(body: &[u8], version: &str, uid: &str) -> Result<List, String> {
+    let expected = GroupVersionKind::new(GROUP, version, "ConversionReview");
+    let review = decode(body, &expected, FIELDS)?;
+    let declared = review.declared_kind();
+    let is_checked = version == "v1";
+    if is_checked && declared != expected {
+        return Err(format!(
+            "expected webhook response of {expected}, got {declared}"
+        ));
+    }
+    let Some(response) = review.get("response").filter(|value| !value.is_null()) else {
+        return Err("no response provided".to_owned());
+    };
+    let found = response.string("uid");
+    if is_checked && found != uid {
+        let (uid, found) = (quote(uid), quote(found));
+        return Err(format!("expected response.uid={uid}, got {found}"));
+    }
+
+    let result = response.get("result").unwrap_or(&Value::Null);
+    match (result.string("status"), result.string("message")) {
+        ("Success", _) => {
+            let objects = response.get("convertedObjects").and_then(Value::as_list);
+            Ok(objects.cloned().unwrap_or_default())
+        }
+        (status, "") => Err(format!(
+            "response.result.status was '{status}', not 'Success'"
+        )),
+        (_, message) => Err(message.to_owned()),
+    }
+}
+
+/// A converted object, if it can be one.
+fn read_item(item: &Value) -> Result<Map, String> {
+    match item {
+        Value::Map(fields) if !fields.string("kind").is_empty() => Ok(fields.clone()),
+        Value::Map(_) => Err(format!("Object 'Kind' is missing in '{}'", item.to_json())),
+        Value::Null => Err("unexpected end of JSON input".to_owned()),
+        other => {
+            let found = fieldmanager_structural::internal::json_kind(other);
+            let of = "Go value of type map[string]interface {}";
+            Err(format!("json: cannot unmarshal {found} into {of}"))
+        }
+    }
+}
+
+fn check_kind(object: &Value, item: &Map, api_version: &str) -> Result<(), String> {
+    let found = item.api_version();
+    if found != api_version {
+        return Err(format!(
+            "invalid groupVersion (expected {api_version}, received {found})"
+        ));
+    }
+    match (object.string("kind"), item.string("kind")) {
+        (expected, found) if expected != found => Err(format!(
+            "invalid kind (expected {expected}, received {found})"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Behaviour: `validateConvertedObject` of `k8s.io/apiextensions-apiserver/pkg/apiserver/conversion`.
+fn check_names(object: &Value, item: &Map) -> Result<(), String> {
+    for (field, name) in [("name", "name"), ("namespace", "namespace"), ("uid", "UID")] {
+        let (expected, found) = (object.metadata_string(field), item.metadata_string(field));
+        if expected != found {
+            return Err(format!("must have the same {name}: {expected} != {found}"));
+        }
+    }
+    Ok(())
+}
+
+/// A converted object with the metadata of the original, but for labels and annotations, which may change.
+///
+/// Behaviour: `restoreObjectMeta` of `k8s.io/apiextensions-apiserver/pkg/apiserver/conversion`.
+fn restore_metadata(object: &Value, item: &Map) -> Result<Value, String> {
+    let Some(found) = item.get("metadata") else {
+        return Err("missing metadata in converted object".to_owned());
+    };
+    let Value::Map(found) = found else {
+        let kind = go_type(found);
+        return Err(format!(
+            "invalid metadata of type {kind} in converted object"
+        ));
+    };
+
+    let mut metadata = object.metadata().cloned().unwrap_or_default();
+    for (field, path) in [("labels", "labels"), ("annotations", "annotation")] {
+        let texts = match found.get(field) {
+            None | Some(Value::Null) => {
+                metadata.remove(field);
+                continue;
+            }
+            Some(Value::Map(texts)) => texts,
+            Some(other) => {
+                let kind = go_type(other);
+                return Err(format!(
+                    "invalid metadata.{field} of type {kind} in converted object"
+                ));
+            }
+        };
+        if let Some((key, other)) = texts.iter().find(|(_, value)| value.as_str().is_none()) {
+            let kind = go_type(other);
+            return Err(format!(
+                "metadata.{field}[{key}] must be a string, but is {kind} in converted object"
+            ));
+        }
+
+        if metadata.get(field).and_then(Value::as_map) != Some(texts) {
+            check_texts(
+                texts,
+                field == "labels",
+                &FieldPath::root("metadata").child(path),
+            )?;
+        }
+        metadata.insert(field, Value::Map(texts.clone()));
+    }
+
+    let mut restored = item.clone();
+    restored.insert("metadata", Value::Map(metadata));
+    Ok(Value::Map(restored))
+}
+
+/// Checks the syntax of labels or annotations.
+fn check_texts(texts: &Map, are_labels: bool, path: &FieldPath) -> Result<(), String> {
+    let (mut errors, mut size) = (Vec::new(), 0);
+    for (key, value) in texts {
+        let value = value.as_str().unwrap_or_default();
+        size += key.as_str().len() + value.len();
+        let invalid = |text: &str, fault| FieldError::invalid(path.clone(), text, fault);
+        let key = key.as_str();
+        if are_labels {
+            errors.extend(
+                qualified_name(key)
+                    .into_iter()
+                    .map(|fault| invalid(key, fault)),
+            );
+            errors.extend(
+                label_value(value)
+                    .into_iter()
+                    .map(|fault| invalid(value, fault)),
+            );
+        } else {
+            let faults = qualified_name(&key.to_lowercase());
+            errors.extend(faults.into_iter().map(|fault| invalid(key, fault)));
+        }
+    }
+    if !are_labels && size > MAX_ANNOTATION_BYTES {
+        errors.push(FieldError::too_long(path.clone(), MAX_ANNOTATION_BYTES));
+    }
+
+    let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    match texts.as_slice() {
+        [] => Ok(()),
+        [text] => Err(text.clone()),
+        _ => Err(format!("[{}]", texts.join(", "))),
+    }
+}

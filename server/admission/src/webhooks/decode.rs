@@ -1,0 +1,97 @@
+//! Reviews that webhooks answer.
+
+use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_structural::internal::{ObjectExt, json_kind};
+use fieldmanager_value::{Kind, Value};
+
+/// What a message calls the type and the version of an object that it cannot read.
+const TYPE_META: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
+
+/// A field of an answer: its path, the type that has it, its kind in JSON, and its type in messages.
+pub(crate) type AnswerField = (&'static str, &'static str, Kind, &'static str);
+
+/// Reads the answer of a webhook, JSON or YAML, as a review of a kind. Fields that are absent or null are not checked.
+///
+/// # Errors
+///
+/// The words of kube-apiserver, but for JSON that does not parse.
+///
+/// Behaviour: `Result.Into` of `k8s.io/client-go/rest` with the codec of `k8s.io/apiserver/pkg/util/webhook`.
+pub(crate) fn decode(
+    body: &[u8],
+    expected: &GroupVersionKind,
+    fields: &[AnswerField],
+) -> Result<Value, String> {
+    if body.is_empty() {
+        let text = "0-length response with status code: 200 and content type: application/json";
+        return Err(text.to_owned());
+    }
+
+    let failed = |text: String| format!("couldn't get version/kind; json parse error: {text}");
+    let review = if body.trim_ascii_start().starts_with(b"{") {
+        Value::from_json_slice(body).map_err(|error| failed(error.to_string()))?
+    } else {
+        let text = std::str::from_utf8(body).map_err(|error| failed(error.to_string()))?;
+        Value::from_yaml(text).map_err(|error| failed(error.to_string()))?
+    };
+    if !matches!(review, Value::Map(_) | Value::Null) {
+        let found = json_kind(&review);
+        return Err(failed(format!(
+            "json: cannot unmarshal {found} into Go value of type {TYPE_META}"
+        )));
+    }
+
+    check_kind(&review, expected)?;
+    for (path, owner, kind, name) in fields {
+        let value = path
+            .split('.')
+            .try_fold(&review, |value, field| value.get(field));
+        if let Some(value) = value.filter(|value| !value.is_null() && value.kind() != *kind) {
+            let found = json_kind(value);
+            return Err(format!(
+                "json: cannot unmarshal {found} into Go struct field {owner}.{path} of type {name}"
+            ));
+        }
+    }
+    Ok(review)
+}
+
+/// Whether what an answer declares can be read as a kind. Absent parts are those of the kind.
+fn check_kind(review: &Value, expected: &GroupVersionKind) -> Result<(), String> {
+    let or = |text: &str, other: &str| {
+        if text.is_empty() {
+            other.to_owned()
+        } else {
+            text.to_owned()
+        }
+    };
+    let kind = or(review.string("kind"), &expected.kind);
+    let api_version = or(review.api_version(), &expected.api_version());
+    let found = GroupVersionKind::from_api_version_kind(&api_version, &kind);
+    if found == *expected {
+        return Ok(());
+    }
+
+    let group = &expected.group;
+    let is_known = match kind.as_str() {
+        "Status" => {
+            found.version.as_str() == "v1"
+                && (found.group == *group || found.group.as_str().is_empty())
+        }
+        _ => {
+            found.kind == expected.kind
+                && found.group == *group
+                && matches!(found.version.as_str(), "v1" | "v1beta1")
+        }
+    };
+    if is_known {
+        let (from, to) = (&found.version, expected);
+        return Err(format!(
+            "converting ({from}.{kind}) to ({}.{}): unknown conversion",
+            to.version, to.kind
+        ));
+    }
+    Err(format!(
+        "no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"pkg/runtime/scheme.go:111\""
+    ))
+}

@@ -1,0 +1,581 @@
+//! Webhooks that change or refuse requests: `MutatingAdmissionWebhook` and `ValidatingAdmissionWebhook`.
+
+mod caller;
+mod configuration;
+mod decode;
+#[cfg(feature = "net")]
+mod net;
+mod patch;
+mod review;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fieldmanager_managedfields::{Cause, Details, Status};
+use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_value::Value;
+use fieldmanager_value::internal::go_format::quote;
+use futures::future::{BoxFuture, join_all};
+
+use crate::{Admission, AdmissionRequest, Admitted, Answer, Cluster, Denial, Round};
+pub use caller::{CallError, Caller, ClientConfig, Target};
+use configuration::{Selected, Webhook, read_all};
+pub(crate) use decode::{AnswerField, decode};
+#[cfg(feature = "net")]
+pub use net::{HttpCaller, MAX_ANSWER_BYTES, MAX_CLIENTS, MAX_IDLE, Resolver};
+pub(crate) use review::map;
+use review::{Response, read_answer, write_review};
+
+/// Where the uids of reviews are from.
+pub type Uids = Arc<dyn Fn() -> String + Send + Sync>;
+
+/// What evaluates the conditions of webhooks.
+pub trait MatchConditions: Send + Sync {
+    /// Whether all conditions, a list of `{name, expression}`, hold for a request, whose kind is that which the webhook
+    /// sees. One that is false outweighs errors.
+    ///
+    /// # Errors
+    ///
+    /// A condition cannot be evaluated, and none is false.
+    fn hold<'a>(
+        &'a self,
+        conditions: &'a Value,
+        request: AdmissionRequest<'a>,
+        cluster: &'a dyn Cluster,
+    ) -> BoxFuture<'a, Result<bool, String>>;
+}
+
+/// The webhooks of all configurations of a kind. There is no limit to their number.
+///
+/// Objects of `admissionregistration.k8s.io` and reviews of access are not sent to webhooks.
+pub struct Webhooks {
+    is_mutating: bool,
+    caller: Arc<dyn Caller>,
+    uids: Uids,
+    conditions: Option<Arc<dyn MatchConditions>>,
+    parsed: Mutex<Option<Parsed>>,
+}
+
+/// Configurations, and the webhooks that were read from them.
+type Parsed = (Arc<Vec<Value>>, Arc<Vec<Webhook>>);
+
+/// Why a webhook did not allow a request.
+enum Refusal {
+    /// The call failed, which does not matter to some webhooks. The text is the reason.
+    Call(String),
+    /// The request is refused.
+    Denied(Denial),
+}
+
+/// The objects of a request at the version of a kind.
+#[derive(Clone)]
+struct Versioned {
+    kind: GroupVersionKind,
+    object: Option<Value>,
+    old: Option<Value>,
+}
+
+impl Webhooks {
+    /// Those of `MutatingWebhookConfiguration`, one after the other.
+    pub fn mutating(caller: Arc<dyn Caller>, uids: Uids) -> Self {
+        Webhooks {
+            is_mutating: true,
+            caller,
+            uids,
+            conditions: None,
+            parsed: Mutex::default(),
+        }
+    }
+
+    /// Those of `ValidatingWebhookConfiguration`, all at the same time.
+    pub fn validating(caller: Arc<dyn Caller>, uids: Uids) -> Self {
+        Webhooks {
+            is_mutating: false,
+            ..Self::mutating(caller, uids)
+        }
+    }
+
+    /// The same, with `matchConditions`. Without it all conditions hold.
+    #[must_use]
+    pub fn with_conditions(mut self, conditions: Arc<dyn MatchConditions>) -> Self {
+        self.conditions = Some(conditions);
+        self
+    }
+
+    /// The webhooks that there are now. They are read again only if the list is another one.
+    async fn webhooks(&self, cluster: &dyn Cluster) -> Result<Arc<Vec<Webhook>>, Denial> {
+        let resource = match self.is_mutating {
+            true => "mutatingwebhookconfigurations",
+            false => "validatingwebhookconfigurations",
+        };
+        let list = cluster
+            .list(("admissionregistration.k8s.io", resource), "")
+            .await?;
+        let mut parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, webhooks)) = &*parsed
+            && Arc::ptr_eq(known, &list)
+        {
+            return Ok(webhooks.clone());
+        }
+        let webhooks = Arc::new(read_all(&list));
+        *parsed = Some((list, webhooks.clone()));
+        Ok(webhooks)
+    }
+
+    /// Whether the conditions of a webhook hold.
+    async fn hold(
+        &self,
+        webhook: &Webhook,
+        request: AdmissionRequest<'_>,
+        cluster: &dyn Cluster,
+    ) -> Result<bool, Denial> {
+        let (Some(conditions), Value::List(_)) = (&self.conditions, &webhook.conditions) else {
+            return Ok(true);
+        };
+        match conditions.hold(&webhook.conditions, request, cluster).await {
+            Ok(hold) => Ok(hold),
+            Err(_) if webhook.ignores_failures => Ok(false),
+            Err(error) => Err(request.forbidden(&error)),
+        }
+    }
+
+    /// Calls a webhook. The kind and the objects of the request are those that it sees.
+    ///
+    /// Behaviour: `validatingDispatcher.callHook` of `k8s.io/apiserver/pkg/admission/plugin/webhook/validating`.
+    async fn call(
+        &self,
+        webhook: &Webhook,
+        request: &AdmissionRequest<'_>,
+        selected: &Selected,
+    ) -> Result<Response, Refusal> {
+        match webhook.supports_dry_run {
+            None if request.dry_run => {
+                return Err(Refusal::Call("Webhook SideEffects is nil".to_owned()));
+            }
+            Some(false) if request.dry_run => {
+                let name = quote(&webhook.name);
+                let text = format!("admission webhook {name} does not support dry run");
+                return Err(Refusal::Denied(Status::bad_request(text).into()));
+            }
+            _ => {}
+        }
+        if webhook.review_version.is_empty() {
+            let text = "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)";
+            return Err(Refusal::Call(text.to_owned()));
+        }
+
+        let uid = (self.uids)();
+        let body = write_review(webhook, &uid, request, selected);
+        let client = webhook
+            .client
+            .as_ref()
+            .map_err(|error| Refusal::Call(format!("could not get REST client: {error}")))?;
+        let answer = self.caller.call(client, body, webhook.timeout).await;
+        let answer = answer.map_err(|error| {
+            Refusal::Call(format!("failed to call webhook: {}", error.message()))
+        })?;
+        read_answer(&answer, webhook, &uid, self.is_mutating).map_err(Refusal::Call)
+    }
+
+    /// Lets webhooks change an object. `first` is what they did in the first round.
+    ///
+    /// Behaviour: `mutatingDispatcher.Dispatch` of `k8s.io/apiserver/pkg/admission/plugin/webhook/mutating`.
+    async fn dispatch(
+        &self,
+        request: AdmissionRequest<'_>,
+        cluster: &dyn Cluster,
+        first: Option<&Round>,
+    ) -> Result<Admitted, Denial> {
+        let webhooks = self.webhooks(cluster).await?;
+        let mut run = Mutation::new(&request, first);
+        for (index, webhook) in webhooks.iter().enumerate() {
+            let seen = AdmissionRequest {
+                object: run.objects.object.as_ref(),
+                ..request
+            };
+            let selected = webhook.select(&seen, cluster).await;
+            let Some(selected) = selected.map_err(|denial| run.refuse(denial))? else {
+                continue;
+            };
+
+            let converted = run
+                .objects
+                .convert(&request, &selected.kind, run.is_dirty, cluster);
+            run.objects = converted.await.map_err(|denial| run.refuse(denial))?;
+            let objects = run.objects.clone();
+            let seen = objects.request(request);
+            let holds = self.hold(webhook, seen, cluster).await;
+            if !holds.map_err(|denial| run.refuse(denial))?
+                || (first.is_some() && !run.round.due.contains(&webhook.id))
+            {
+                continue;
+            }
+
+            // A review names the kind of the request besides.
+            let seen = AdmissionRequest {
+                kind: request.kind,
+                ..seen
+            };
+            let answer = self.call(webhook, &seen, &selected).await;
+            run.add(webhook, index, answer, cluster)?;
+        }
+
+        let object = match run.is_dirty {
+            true => {
+                run.objects
+                    .convert(&request, request.kind, true, cluster)
+                    .await?
+                    .object
+            }
+            false => None,
+        };
+        let last = object.as_ref().or(request.object).cloned();
+        run.round.object = last;
+        Ok(Admitted {
+            object,
+            warnings: run.warnings,
+            annotations: run.annotations.into_iter().collect(),
+            round: Some(run.round),
+        })
+    }
+
+    /// Asks webhooks whether a request may proceed.
+    ///
+    /// Behaviour: `validatingDispatcher.Dispatch` of `k8s.io/apiserver/pkg/admission/plugin/webhook/validating`.
+    async fn ask(
+        &self,
+        request: AdmissionRequest<'_>,
+        cluster: &dyn Cluster,
+    ) -> Result<Admitted, Denial> {
+        let webhooks = self.webhooks(cluster).await?;
+        let own = Versioned::of(&request);
+        let mut calls = Vec::new();
+        for webhook in webhooks.iter() {
+            let Some(selected) = webhook.select(&request, cluster).await? else {
+                continue;
+            };
+            let objects = own
+                .convert(&request, &selected.kind, false, cluster)
+                .await?;
+            if self
+                .hold(webhook, objects.request(request), cluster)
+                .await?
+            {
+                calls.push((webhook, selected, objects));
+            }
+        }
+
+        let answers = calls.iter().map(async |(webhook, selected, objects)| {
+            let seen = AdmissionRequest {
+                kind: request.kind,
+                ..objects.request(request)
+            };
+            self.call(webhook, &seen, selected).await
+        });
+        let answers = join_all(answers).await;
+
+        let mut all = Admitted::default();
+        let mut refused = None;
+        for (index, ((webhook, ..), answer)) in calls.iter().zip(answers).enumerate() {
+            match answer {
+                Ok(response) => {
+                    all.warnings.extend(response.warnings);
+                    all.annotations.extend(response.annotations);
+                    refused = refused.or(response.denial);
+                }
+                Err(Refusal::Call(_)) if webhook.ignores_failures => {
+                    let prefix = "failed-open.validating.webhook.admission.k8s.io";
+                    let key = format!("{prefix}/round_0_index_{index}");
+                    all.annotations.push((key, webhook.name.clone()));
+                }
+                Err(Refusal::Call(reason)) => {
+                    refused = refused.or_else(|| Some(failed_call(webhook, &reason)));
+                }
+                Err(Refusal::Denied(denial)) => refused = refused.or(Some(denial)),
+            }
+        }
+        match refused {
+            Some(denial) => Err(Denial {
+                warnings: all.warnings,
+                ..denial
+            }),
+            None => Ok(all),
+        }
+    }
+}
+
+impl Admission for Webhooks {
+    fn name(&self) -> &str {
+        match self.is_mutating {
+            true => "MutatingAdmissionWebhook",
+            false => "ValidatingAdmissionWebhook",
+        }
+    }
+
+    /// Behaviour: `IsExemptAdmissionConfigurationResource` of `predicates/rules`, and `Excluded` of
+    /// `k8s.io/kubernetes/pkg/kubeapiserver/admission/exclusion`.
+    fn handles(&self, request: &AdmissionRequest<'_>) -> bool {
+        let is_configuration = request.kind.group.as_str() == "admissionregistration.k8s.io";
+        let is_review = matches!(
+            request.group,
+            "authentication.k8s.io" | "authorization.k8s.io"
+        );
+        !is_configuration && !is_review
+    }
+
+    fn mutate<'a>(&'a self, request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+        self.mutate_again(request, cluster, None)
+    }
+
+    fn mutate_again<'a>(
+        &'a self,
+        request: AdmissionRequest<'a>,
+        cluster: &'a dyn Cluster,
+        first: Option<&'a Round>,
+    ) -> Answer<'a> {
+        Box::pin(async move {
+            match self.is_mutating {
+                true => self.dispatch(request, cluster, first).await,
+                false => Ok(Admitted::default()),
+            }
+        })
+    }
+
+    fn validate<'a>(
+        &'a self,
+        request: AdmissionRequest<'a>,
+        cluster: &'a dyn Cluster,
+    ) -> Answer<'a> {
+        Box::pin(async move {
+            match self.is_mutating {
+                true => Ok(Admitted::default()),
+                false => self.ask(request, cluster).await,
+            }
+        })
+    }
+}
+
+impl Versioned {
+    fn of(request: &AdmissionRequest<'_>) -> Self {
+        Versioned {
+            kind: request.kind.clone(),
+            object: request.object.cloned(),
+            old: request.old.cloned(),
+        }
+    }
+
+    /// The objects at the version of a kind. Those of the request are converted, but for an object that was changed.
+    async fn convert(
+        &self,
+        request: &AdmissionRequest<'_>,
+        kind: &GroupVersionKind,
+        is_changed: bool,
+        cluster: &dyn Cluster,
+    ) -> Result<Self, Denial> {
+        if self.kind == *kind {
+            return Ok(self.clone());
+        }
+        let of_request = kind == request.kind;
+        let (object, old) = match is_changed {
+            true => (self.object.clone(), request.old.cloned()),
+            false => (request.object.cloned(), request.old.cloned()),
+        };
+        let object = match object {
+            Some(object) if is_changed || !of_request => Some(cluster.convert(object, kind).await?),
+            other => other,
+        };
+        let old = match old {
+            Some(old) if !of_request => Some(cluster.convert(old, kind).await?),
+            other => other,
+        };
+        Ok(Versioned {
+            kind: kind.clone(),
+            object,
+            old,
+        })
+    }
+
+    /// A request with these objects and their kind.
+    fn request<'a>(&'a self, request: AdmissionRequest<'a>) -> AdmissionRequest<'a> {
+        AdmissionRequest {
+            kind: &self.kind,
+            object: self.object.as_ref(),
+            old: self.old.as_ref(),
+            ..request
+        }
+    }
+}
+
+/// What webhooks made of a request so far.
+struct Mutation {
+    objects: Versioned,
+    is_dirty: bool,
+    is_second: bool,
+    round: Round,
+    warnings: Vec<String>,
+    annotations: BTreeMap<String, String>,
+}
+
+impl Mutation {
+    fn new(request: &AdmissionRequest<'_>, first: Option<&Round>) -> Self {
+        let mut round = first.cloned().unwrap_or_default();
+        round.changed = false;
+        // Plugins changed the object since then.
+        if first.is_some() && round.object.as_ref() != request.object {
+            round.require_called();
+        }
+        Mutation {
+            objects: Versioned::of(request),
+            is_dirty: false,
+            is_second: first.is_some(),
+            round,
+            warnings: Vec::new(),
+            annotations: BTreeMap::new(),
+        }
+    }
+
+    /// A refusal with the warnings until now.
+    fn refuse(&mut self, denial: Denial) -> Denial {
+        Denial {
+            warnings: std::mem::take(&mut self.warnings),
+            ..denial
+        }
+    }
+
+    /// Adds the answer of a webhook.
+    fn add(
+        &mut self,
+        webhook: &Webhook,
+        index: usize,
+        answer: Result<Response, Refusal>,
+        cluster: &dyn Cluster,
+    ) -> Result<(), Denial> {
+        let round = format!("round_{}_index_{index}", i32::from(self.is_second));
+        let changed = answer.and_then(|response| self.change(webhook, &round, response, cluster));
+        let is_changed = matches!(changed, Ok(true));
+        let note = [
+            ("configuration", webhook.configuration.as_str().into()),
+            ("webhook", webhook.name.as_str().into()),
+            ("mutated", is_changed.into()),
+        ];
+        self.annotate(
+            format!("mutation.webhook.admission.k8s.io/{round}"),
+            &map(note),
+        );
+        if is_changed {
+            self.round.require_called();
+            self.round.changed = true;
+        }
+        if webhook.is_reinvocable {
+            self.round.called.insert(webhook.id.clone());
+        }
+
+        match changed {
+            Ok(_) => Ok(()),
+            Err(Refusal::Call(_)) if webhook.ignores_failures => {
+                let key = format!("failed-open.mutation.webhook.admission.k8s.io/{round}");
+                self.annotations
+                    .entry(key)
+                    .or_insert_with(|| webhook.name.clone());
+                Ok(())
+            }
+            Err(Refusal::Call(reason)) => Err(self.refuse(failed_call(webhook, &reason))),
+            Err(Refusal::Denied(denial)) => Err(self.refuse(denial)),
+        }
+    }
+
+    /// Changes the object as a webhook wants. Gives whether that made a difference.
+    ///
+    /// Behaviour: `callAttrMutatingHook` of `k8s.io/apiserver/pkg/admission/plugin/webhook/mutating`.
+    fn change(
+        &mut self,
+        webhook: &Webhook,
+        round: &str,
+        response: Response,
+        cluster: &dyn Cluster,
+    ) -> Result<bool, Refusal> {
+        self.warnings.extend(response.warnings);
+        for (key, text) in response.annotations {
+            self.annotations.entry(key).or_insert(text);
+        }
+        if let Some(denial) = response.denial {
+            return Err(Refusal::Denied(denial));
+        }
+        if response.patch.is_empty() {
+            return Ok(false);
+        }
+        let patch = patch::read_patch(&response.patch).map_err(|error| {
+            Refusal::Call(format!(
+                "received undecodable patch in webhook response: {error}"
+            ))
+        })?;
+        if patch
+            .as_list()
+            .is_none_or(|operations| operations.is_empty())
+        {
+            return Ok(false);
+        }
+        let Some(object) = &self.objects.object else {
+            let name = quote(&webhook.name);
+            let text = format!(
+                "admission webhook {name} attempted to modify the object, which is not supported for this operation"
+            );
+            return Err(Refusal::Denied(internal(&text)));
+        };
+        if response.patch_type != "JSONPatch" {
+            let found = quote(&response.patch_type);
+            return Err(Refusal::Call(format!("unsupported patch type {found}")));
+        }
+
+        let patched = patch::apply(object, &patch);
+        let patched = patched.map_err(|error| Refusal::Denied(internal(&error)))?;
+        let is_changed = patched != *object;
+        let defaulted = cluster.defaulted(&self.objects.kind, patched);
+        self.objects.object = Some(defaulted.map_err(Refusal::Denied)?);
+        self.is_dirty = true;
+
+        let note = [
+            ("configuration", webhook.configuration.as_str().into()),
+            ("webhook", webhook.name.as_str().into()),
+            ("patch", patch),
+            ("patchType", "JSONPatch".into()),
+        ];
+        self.annotate(
+            format!("patch.webhook.admission.k8s.io/{round}"),
+            &map(note),
+        );
+        Ok(is_changed)
+    }
+
+    fn annotate(&mut self, key: String, note: &Value) {
+        self.annotations
+            .entry(key)
+            .or_insert_with(|| note.to_json());
+    }
+}
+
+/// 500: the call of a webhook failed.
+fn failed_call(webhook: &Webhook, reason: &str) -> Denial {
+    internal(&format!(
+        "failed calling webhook {}: {reason}",
+        quote(&webhook.name)
+    ))
+}
+
+/// 500, with a cause.
+///
+/// Behaviour: `NewInternalError` of `k8s.io/apimachinery/pkg/api/errors`.
+fn internal(cause: &str) -> Denial {
+    let mut details = Details::default();
+    details.causes = vec![Cause::new("", cause, "")];
+    let message = format!("Internal error occurred: {cause}");
+    Status::failure(500, "InternalError", message, Some(details)).into()
+}
+
+/// 404.
+fn not_found(resource: &str, name: &str) -> Denial {
+    let mut details = Details::default();
+    (details.kind, details.name) = (resource.to_owned(), name.to_owned());
+    let message = format!("{resource} {} not found", quote(name));
+    Status::failure(404, "NotFound", message, Some(details)).into()
+}

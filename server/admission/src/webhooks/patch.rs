@@ -1,0 +1,110 @@
+//! Patches of webhooks.
+
+use fieldmanager_patch::json_patch::OperationFault;
+use fieldmanager_patch::{Fault, json_patch};
+use fieldmanager_structural::internal::{ObjectExt, json_kind};
+use fieldmanager_value::Value;
+
+/// Reads the operations of a patch. Null has none.
+///
+/// # Errors
+///
+/// It is no list of objects.
+///
+/// Behaviour: `DecodePatch` of `gopkg.in/evanphx/json-patch.v4`.
+pub(super) fn read_patch(json: &[u8]) -> Result<Value, String> {
+    let patch = Value::from_json_slice(json).map_err(|error| error.to_string())?;
+    let fault = |found: &Value, of: &str| {
+        let found = json_kind(found);
+        Err(format!(
+            "json: cannot unmarshal {found} into Go value of type jsonpatch.{of}"
+        ))
+    };
+    match &patch {
+        Value::Null => Ok(Value::from(Vec::<Value>::new())),
+        Value::List(operations) => {
+            let is_operation = |item: &&Value| matches!(item, Value::Map(_) | Value::Null);
+            match operations.iter().find(|item| !is_operation(item)) {
+                Some(item) => fault(item, "Operation"),
+                None => Ok(patch),
+            }
+        }
+        other => fault(other, "Patch"),
+    }
+}
+
+/// Applies a patch to an object. A patch has at most [`json_patch::MAX_OPERATIONS`] operations.
+///
+/// # Errors
+///
+/// The words of kube-apiserver.
+pub(super) fn apply(object: &Value, patch: &Value) -> Result<Value, String> {
+    json_patch::apply(object, patch).map_err(|error| match error.fault() {
+        Fault::Operation { index, fault } => {
+            let operation = patch.as_list().and_then(|list| list.get(*index));
+            words(operation.unwrap_or(&Value::Null), fault)
+        }
+        fault => fault.to_string(),
+    })
+}
+
+/// The fault of an operation, in the words of Go.
+///
+/// Behaviour: `Patch.ApplyIndent` of `gopkg.in/evanphx/json-patch.v4`.
+fn words(operation: &Value, fault: &OperationFault) -> String {
+    const MISSING: &str = "missing value";
+    let (op, path) = (operation.string("op"), operation.string("path"));
+    let last = |path: &str| {
+        let key = path.rsplit('/').next().unwrap_or_default();
+        key.replace("~1", "/").replace("~0", "~")
+    };
+    match fault {
+        OperationFault::Kind { found } => format!("Unexpected kind: {found}"),
+        OperationFault::NoMember { name } => {
+            let cause = match (*name, op) {
+                ("from", _) => "operation, missing from field: missing value",
+                (_, "add" | "remove" | "copy") => MISSING,
+                _ => "operation missing path field: missing value",
+            };
+            format!("{op} operation failed to decode {name}: {cause}")
+        }
+        OperationFault::Pointer { .. } | OperationFault::Root | OperationFault::NoParent { .. } => {
+            let at = match fault {
+                OperationFault::Pointer { path } | OperationFault::NoParent { path } => path,
+                _ => path,
+            };
+            let of = match op {
+                "add" | "remove" => format!("doc is missing path: \"{at}\""),
+                "test" => format!("is missing path: {at}"),
+                "move" | "copy" if at == operation.string("from") => {
+                    format!("doc is missing from path: {at}")
+                }
+                "move" | "copy" => format!("doc is missing destination path: {at}"),
+                _ => format!("doc is missing path: {at}"),
+            };
+            format!("{op} operation does not apply: {of}: {MISSING}")
+        }
+        OperationFault::Missing { path: at } => {
+            let key = last(at);
+            let place = if op == "move" { &key } else { at };
+            let cause = format!("Unable to remove nonexistent key: {key}: {MISSING}");
+            format!("error in {op} for path: '{place}': {cause}")
+        }
+        OperationFault::Index { path: at, .. } if op == "replace" => {
+            format!("replace operation does not apply: doc is missing key: {at}: {MISSING}")
+        }
+        OperationFault::Index { path: at, .. } => {
+            let key = last(at);
+            let cause = match key.parse::<i64>() {
+                Ok(_) => format!("Unable to access invalid index: {key}: invalid index referenced"),
+                Err(_) => format!("strconv.Atoi: parsing \"{key}\": invalid syntax"),
+            };
+            format!("error in {op} for path: '{at}': {cause}")
+        }
+        OperationFault::RootValue { .. } => {
+            "replace operation value must be object or array: %!w(<nil>)".to_owned()
+        }
+        OperationFault::Test { path, .. } => format!("testing value {path} failed: test failed"),
+        other => other.to_string(),
+    }
+}
