@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records what a kube-apiserver does with webhooks: what it sends them, and what its client gets.
 
-usage: webhooks.py URL TOKEN AUDIT_LOG OUT.jsonl [PREFIX]
+usage: webhooks.py URL TOKEN AUDIT_LOG OUT.jsonl.gz [PREFIX]
 
 The server must have the default admission plugins, and write its audit log (level RequestResponse for everything, stage
 ResponseComplete) to AUDIT_LOG. Webhooks listen on ports 26650 to 26656 of loopback. Each line of OUT is a case: the
@@ -11,8 +11,10 @@ validating webhook sees (`final`), the annotations of the log, and the client's 
 
 import base64
 import copy
+import gzip
 import http.client
 import http.server
+import io
 import json
 import os
 import socket
@@ -724,7 +726,8 @@ def conversion(out):
             with LOCK:
                 calls = [e for e in LOG if e["url"].startswith("/convert")]
             # The cache of watches converts too.
-            calls = calls[-1:] if what == "get" else calls
+            named = [e for e in calls if any(o["metadata"]["name"] == "one" for o in e["sent"]["request"]["objects"])]
+            calls = named[-1:] if what == "get" else calls
             out.write(json.dumps(strip({"case": f"convert-{name}-{what}", "versions": list(versions), "method": request[0], "path": request[1], "calls": calls, "code": status,
                                         "body": body}, managed=what == "apply"), separators=(",", ":"), ensure_ascii=False) + "\n")
             out.flush()
@@ -827,7 +830,7 @@ def main():
         call("POST", "/api/v1/namespaces/t1/services", {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
                                                          "spec": {"type": "ExternalName", "externalName": "localhost", "ports": [{"name": "good", "port": BASE}, {"name": "one", "port": 1}]}})
     call("POST", "/api/v1/namespaces/t1/serviceaccounts", {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}})
-    with open(OUT, "w") as out:
+    with open(OUT, "wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed, io.TextIOWrapper(packed, "utf-8") as out:
         for section in (answers, patches, failures, matching, several, custom, conversion, ownership):
             section(out)
     print(f"{COUNT} cases")

@@ -4,11 +4,6 @@
 //! An [`AdmissionRequest`] goes through everything that implements [`Admission`]: first all of them may change the object,
 //! then all may refuse what was made of it. What they have to know of other objects they ask a [`Cluster`].
 
-#![expect(
-    clippy::result_large_err,
-    reason = "a refusal is returned once for each request"
-)]
-
 mod admission;
 mod chain;
 mod closure;

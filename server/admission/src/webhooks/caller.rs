@@ -103,6 +103,8 @@ impl ClientConfig {
 /// Why a call has no review as its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallError {
+    /// The configuration cannot be used, such as a bundle without certificates.
+    Unusable(String),
     /// There is no answer. The text says why, with the URL: `Post "https://localhost/?timeout=10s": EOF`.
     Failed(String),
     /// The answer has another status than 200 to 206.
@@ -123,7 +125,7 @@ impl CallError {
     /// `k8s.io/apimachinery/pkg/api/errors`.
     pub fn message(&self) -> String {
         let (code, body, is_text) = match self {
-            CallError::Failed(text) => return text.clone(),
+            CallError::Failed(text) | CallError::Unusable(text) => return text.clone(),
             CallError::Status {
                 code,
                 body,

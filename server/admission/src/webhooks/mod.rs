@@ -172,7 +172,11 @@ impl Webhooks {
             .map_err(|error| Refusal::Call(format!("could not get REST client: {error}")))?;
         let answer = self.caller.call(client, body, webhook.timeout).await;
         let answer = answer.map_err(|error| {
-            Refusal::Call(format!("failed to call webhook: {}", error.message()))
+            let what = match error {
+                CallError::Unusable(_) => "could not get REST client",
+                _ => "failed to call webhook",
+            };
+            Refusal::Call(format!("{what}: {}", error.message()))
         })?;
         read_answer(&answer, webhook, &uid, self.is_mutating).map_err(Refusal::Call)
     }

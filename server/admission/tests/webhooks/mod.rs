@@ -6,17 +6,23 @@ mod net;
 mod recorded;
 mod unrecorded;
 
+use std::io::Read;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fieldmanager_admission::webhooks::{CallError, Caller, ClientConfig, Uids};
 use fieldmanager_value::Value;
+use flate2::read::GzDecoder;
 use futures::future::BoxFuture;
 
 /// A line of the recordings for each case.
 pub(crate) fn recordings() -> Vec<Value> {
-    let text = include_str!("../data/webhooks.jsonl");
+    let packed = include_bytes!("../data/webhooks.jsonl.gz");
+    let mut text = String::new();
+    GzDecoder::new(&packed[..])
+        .read_to_string(&mut text)
+        .unwrap();
     text.lines()
         .map(|line| Value::from_json(line).unwrap())
         .collect()

@@ -48,6 +48,7 @@ const DEFAULTED: &[&str] = &[
     "owner-status",
     "owner-remove",
     "match-token",
+    "match-namespace-object",
 ];
 
 /// Cases that differ: a changed object of a built-in type always differs from the one before in kube-apiserver, whose new
@@ -310,7 +311,6 @@ fn run(line: &Value) -> Vec<String> {
                     "review",
                     "missing",
                     "delete-none",
-                    "update-create",
                     "namespace-delete"
                 ]
             ),

@@ -1,0 +1,355 @@
+//! Calls of webhooks over HTTPS.
+
+mod tls;
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use fieldmanager_value::internal::go_format::quote;
+use futures::future::BoxFuture;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, RETRY_AFTER, USER_AGENT};
+use hyper::{Request, Response, Uri};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, sleep, timeout_at};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+
+use super::caller::{CallError, Caller, ClientConfig, Target};
+
+/// The most bytes of an answer. kube-apiserver has no limit.
+pub const MAX_ANSWER_BYTES: usize = 16 << 20;
+
+/// The most configurations (addresses with their authorities) whose connections are kept; with one more, all are dropped.
+///
+/// Behaviour: `defaultCacheSize` of `k8s.io/apiserver/pkg/util/webhook/client.go`.
+pub const MAX_CLIENTS: usize = 200;
+
+/// The most idle connections of a configuration. There is no limit to those in use: each request has one of its own.
+pub const MAX_IDLE: usize = 8;
+
+/// The most times that a call is repeated for a webhook that is busy and says when to try again.
+///
+/// Behaviour: `withRetry` of `k8s.io/client-go/rest`.
+const MAX_RETRIES: usize = 10;
+
+/// Finds services.
+pub trait Resolver: Send + Sync {
+    /// The address of a service, `HOST:PORT`, or `http://HOST:PORT` of a server that speaks no TLS.
+    ///
+    /// # Errors
+    ///
+    /// The service has no address: `service "web" not found`.
+    fn resolve<'a>(
+        &'a self,
+        namespace: &'a str,
+        name: &'a str,
+        port: u16,
+    ) -> BoxFuture<'a, Result<String, String>>;
+}
+
+/// Calls webhooks over HTTP/1.1 and TLS. Redirects are not followed.
+pub struct HttpCaller {
+    resolver: Arc<dyn Resolver>,
+    roots: Vec<CertificateDer<'static>>,
+    clients: Mutex<HashMap<ClientConfig, Arc<Client>>>,
+}
+
+/// The connections to a webhook.
+struct Client {
+    tls: TlsConnector,
+    idle: Mutex<Vec<Connection>>,
+}
+
+type Connection = SendRequest<Full<Bytes>>;
+
+impl HttpCaller {
+    /// A caller that finds services with a resolver, and trusts these authorities (certificates in PEM) where a webhook
+    /// names none. Without any, such a webhook is not trusted.
+    ///
+    /// # Errors
+    ///
+    /// The certificates cannot be read.
+    pub fn new(resolver: Arc<dyn Resolver>, roots: &[u8]) -> Result<Self, String> {
+        Ok(HttpCaller {
+            resolver,
+            roots: read_certificates(roots)?,
+            clients: Mutex::default(),
+        })
+    }
+
+    fn client(&self, config: &ClientConfig) -> Result<Arc<Client>, String> {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(config) {
+            return Ok(client.clone());
+        }
+        let roots = match config.ca_bundle.is_empty() {
+            true => self.roots.clone(),
+            false => read_certificates(&config.ca_bundle)?,
+        };
+        let client = Arc::new(Client {
+            tls: TlsConnector::from(Arc::new(tls::configure(roots)?)),
+            idle: Mutex::default(),
+        });
+        if clients.len() >= MAX_CLIENTS {
+            clients.clear();
+        }
+        clients.insert(config.clone(), client.clone());
+        Ok(client)
+    }
+
+    /// A new connection to a webhook.
+    async fn connect(
+        &self,
+        client: &Client,
+        config: &ClientConfig,
+        uri: &Uri,
+    ) -> Result<Connection, String> {
+        let host = uri.host().unwrap_or_default();
+        let mut is_plain = uri.scheme_str() == Some("http");
+        let address = match &config.target {
+            Target::Url(_) => format!("{host}:{}", uri.port_u16().unwrap_or(443)),
+            Target::Service {
+                namespace,
+                name,
+                port,
+                ..
+            } => self.resolver.resolve(namespace, name, *port).await?,
+        };
+        let address = match address.strip_prefix("http://") {
+            Some(address) => {
+                is_plain = true;
+                address
+            }
+            None => address.strip_prefix("https://").unwrap_or(&address),
+        };
+        let stream = dial(address.trim_end_matches('/')).await?;
+        if is_plain {
+            return speak(stream).await;
+        }
+
+        let name = host.trim_matches(['[', ']']).to_owned();
+        let name = ServerName::try_from(name).map_err(|error| error.to_string())?;
+        let stream = client.tls.connect(name, stream).await;
+        speak(stream.map_err(|error| tls::handshake_words(&error))?).await
+    }
+
+    /// Sends a request, on a connection that is idle if there is one, and gives the head of the answer.
+    async fn send(
+        &self,
+        client: &Client,
+        config: &ClientConfig,
+        url: &str,
+        body: &Bytes,
+    ) -> Result<(Response<Incoming>, Connection), String> {
+        let uri: Uri = url
+            .parse()
+            .map_err(|error| format!("parse {url:?}: {error}"))?;
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        let request = Request::post(path)
+            .header(
+                HOST,
+                uri.authority().map_or("", |authority| authority.as_str()),
+            )
+            .header(USER_AGENT, "kube-apiserver-admission")
+            .header(ACCEPT, "application/json, */*")
+            .header(CONTENT_TYPE, "application/json");
+        let mut request = request
+            .body(Full::new(body.clone()))
+            .map_err(|e| e.to_string())?;
+
+        // One that the webhook closed meanwhile gives the request back.
+        while let Some(mut connection) = client.take_idle() {
+            match connection.try_send_request(request).await {
+                Ok(response) => return Ok((response, connection)),
+                Err(mut error) => match error.take_message() {
+                    Some(unsent) => request = unsent,
+                    None => return Err(exchange_words(error.error())),
+                },
+            }
+        }
+        let mut connection = self.connect(client, config, &uri).await?;
+        let response = connection.send_request(request).await;
+        Ok((
+            response.map_err(|error| exchange_words(&error))?,
+            connection,
+        ))
+    }
+
+    /// Posts a body and reads the answer.
+    async fn post(
+        &self,
+        config: &ClientConfig,
+        body: Bytes,
+        timeout: Duration,
+    ) -> Result<Vec<u8>, CallError> {
+        let client = self.client(config).map_err(CallError::Unusable)?;
+        let url = config.url(timeout);
+        let failed = |words: &str| CallError::Failed(format!("Post {}: {words}", quote(&url)));
+        let deadline = Instant::now() + timeout;
+        let late = "context deadline exceeded";
+
+        let mut retries = 0;
+        let (response, connection) = loop {
+            let sent = timeout_at(deadline, self.send(&client, config, &url, &body)).await;
+            let sent = sent.map_err(|_| failed(late))?;
+            let (response, connection) = sent.map_err(|words| failed(&words))?;
+            let code = response.status().as_u16();
+            match seconds(response.headers()) {
+                Some(wait) if (code == 429 || code >= 500) && retries < MAX_RETRIES => {
+                    retries += 1;
+                    let read = Limited::new(response.into_body(), MAX_ANSWER_BYTES).collect();
+                    let wait = async {
+                        if read.await.is_ok() {
+                            client.keep(connection);
+                        }
+                        sleep(Duration::from_secs(wait)).await;
+                    };
+                    timeout_at(deadline, wait).await.map_err(|_| failed(late))?;
+                }
+                _ => break (response, connection),
+            }
+        };
+
+        let (head, body) = response.into_parts();
+        let body = timeout_at(deadline, Limited::new(body, MAX_ANSWER_BYTES).collect()).await;
+        let unread = |words: &str| {
+            let prefix =
+                "unexpected error when reading response body. Please retry. Original error";
+            CallError::Failed(format!("{prefix}: {words}"))
+        };
+        let body = match body {
+            Err(_) => return Err(unread(late)),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => {
+                return Err(unread(&format!("more than {MAX_ANSWER_BYTES} bytes")));
+            }
+            Ok(Err(_)) => return Err(unread("unexpected EOF")),
+            Ok(Ok(body)) => body.to_bytes(),
+        };
+        client.keep(connection);
+
+        let kind = head
+            .headers
+            .get(CONTENT_TYPE)
+            .and_then(|kind| kind.to_str().ok());
+        let kind = kind.unwrap_or_default();
+        match head.status.as_u16() {
+            code @ 200..=206 if body.is_empty() => Err(CallError::Failed(format!(
+                "0-length response with status code: {code} and content type: {kind}"
+            ))),
+            200..=206 => Ok(body.to_vec()),
+            code => Err(CallError::Status {
+                code,
+                body: body.to_vec(),
+                is_text: kind.is_empty() || kind.starts_with("text/"),
+            }),
+        }
+    }
+}
+
+impl Caller for HttpCaller {
+    fn call<'a>(
+        &'a self,
+        client: &'a ClientConfig,
+        body: Vec<u8>,
+        timeout: Duration,
+    ) -> BoxFuture<'a, Result<Vec<u8>, CallError>> {
+        Box::pin(self.post(client, body.into(), timeout))
+    }
+}
+
+impl Client {
+    fn take_idle(&self) -> Option<Connection> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|connection| !connection.is_closed());
+        idle.pop()
+    }
+
+    fn keep(&self, connection: Connection) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < MAX_IDLE {
+            idle.push(connection);
+        }
+    }
+}
+
+/// The seconds of `Retry-After`.
+fn seconds(headers: &HeaderMap) -> Option<u64> {
+    headers.get(RETRY_AFTER)?.to_str().ok()?.parse().ok()
+}
+
+/// The certificates in a text in PEM.
+fn read_certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+    let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem).flatten().collect();
+    match certificates.is_empty() && !pem.is_empty() {
+        true => Err("unable to load root certificates: unable to parse bytes as PEM block".into()),
+        false => Ok(certificates),
+    }
+}
+
+/// Connects to the first address of a name that answers.
+async fn dial(address: &str) -> Result<TcpStream, String> {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let missing = || format!("dial tcp: lookup {host}: no such host");
+    let found = tokio::net::lookup_host(address)
+        .await
+        .map_err(|_| missing())?;
+    let mut first = None;
+    for address in found {
+        match TcpStream::connect(address).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) => {
+                let words = io_words("connect", &error);
+                first.get_or_insert_with(|| format!("dial tcp {address}: {words}"));
+            }
+        }
+    }
+    Err(first.unwrap_or_else(missing))
+}
+
+/// Starts HTTP on a stream.
+async fn speak<S>(stream: S) -> Result<Connection, String>
+where
+    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
+{
+    let (sender, connection) = handshake(TokioIo::new(stream))
+        .await
+        .map_err(|e| e.to_string())?;
+    tokio::spawn(connection);
+    Ok(sender)
+}
+
+/// A failure of the system in the words of Go: `connect: connection refused`.
+fn io_words(what: &str, error: &io::Error) -> String {
+    let text = error.to_string().to_lowercase();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    format!("{what}: {text}")
+}
+
+/// The failure of an exchange in the words of Go.
+fn exchange_words(error: &hyper::Error) -> String {
+    let source = std::error::Error::source(error);
+    match source.and_then(|source| source.downcast_ref::<io::Error>()) {
+        Some(error) if error.kind() == io::ErrorKind::UnexpectedEof => "EOF".to_owned(),
+        Some(error)
+            if error
+                .get_ref()
+                .is_some_and(|inner| inner.is::<rustls::Error>()) =>
+        {
+            tls::handshake_words(error)
+        }
+        Some(error) => io_words("read", error),
+        None if error.is_parse() => {
+            "net/http: HTTP/1.x transport connection broken: malformed HTTP response".to_owned()
+        }
+        None => "EOF".to_owned(),
+    }
+}

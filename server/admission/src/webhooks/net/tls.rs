@@ -1,0 +1,196 @@
+//! The certificates of webhooks.
+
+use std::io;
+use std::sync::Arc;
+
+use fieldmanager_managedfields::Time;
+use tokio_rustls::rustls::client::danger::{
+    HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
+};
+use tokio_rustls::rustls::client::{WebPkiServerVerifier, verify_server_name};
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio_rustls::rustls::server::ParsedCertificate;
+use tokio_rustls::rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+};
+
+/// Trusts certificates that some authorities signed, and those that are listed as authorities themselves: a webhook may
+/// have a certificate that signed itself, as programs of Go accept it.
+#[derive(Debug)]
+struct Verifier {
+    roots: Vec<CertificateDer<'static>>,
+    signed: Arc<WebPkiServerVerifier>,
+}
+
+/// The configuration of connections to servers that are trusted by these authorities.
+pub(super) fn configure(roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig, String> {
+    let mut store = RootCertStore::empty();
+    store.add_parsable_certificates(roots.iter().cloned());
+    if store.is_empty() {
+        // Nobody is trusted, which a verifier cannot say: the roots are those of an empty list.
+        return configure_with(None);
+    }
+    let provider = Arc::new(ring::default_provider());
+    let signed = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider).build();
+    let signed = signed.map_err(|error| error.to_string())?;
+    configure_with(Some(Verifier { roots, signed }))
+}
+
+fn configure_with(verifier: Option<Verifier>) -> Result<ClientConfig, String> {
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let builder = builder
+        .with_safe_default_protocol_versions()
+        .map_err(|e| e.to_string())?;
+    Ok(match verifier {
+        Some(verifier) => {
+            let builder = builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(verifier));
+            builder.with_no_client_auth()
+        }
+        None => builder
+            .with_root_certificates(RootCertStore::empty())
+            .with_no_client_auth(),
+    })
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let signed = self
+            .signed
+            .verify_server_cert(end_entity, intermediates, name, ocsp, now);
+        match signed {
+            Err(Error::InvalidCertificate(
+                CertificateError::Other(_) | CertificateError::UnknownIssuer,
+            )) if self.roots.contains(end_entity) => {
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            other => other,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.signed
+            .verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.signed
+            .verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.signed.supported_verify_schemes()
+    }
+}
+
+/// The failure of a handshake in the words of Go.
+pub(super) fn handshake_words(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::UnexpectedEof {
+        return "EOF".to_owned();
+    }
+    let inner = error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<Error>());
+    match inner {
+        Some(Error::InvalidCertificate(fault)) => format!(
+            "tls: failed to verify certificate: x509: {}",
+            certificate_words(fault)
+        ),
+        Some(Error::InvalidMessage(_)) => {
+            "tls: first record does not look like a TLS handshake".to_owned()
+        }
+        Some(Error::AlertReceived(alert)) => {
+            let mut words = String::new();
+            for c in format!("{alert:?}").chars() {
+                if c.is_ascii_uppercase() && !words.is_empty() {
+                    words.push(' ');
+                }
+                words.push(c.to_ascii_lowercase());
+            }
+            format!("remote error: tls: {words}")
+        }
+        Some(other) => format!("tls: {other}"),
+        None => super::io_words("read", error),
+    }
+}
+
+fn certificate_words(fault: &CertificateError) -> String {
+    let time = |time: &UnixTime| {
+        let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+        Time::from_unix_seconds(seconds)
+            .map_or_else(|_| seconds.to_string(), |time| time.to_string())
+    };
+    let dates = "certificate has expired or is not yet valid";
+    match fault {
+        CertificateError::ExpiredContext {
+            time: now,
+            not_after,
+        } => {
+            format!(
+                "{dates}: current time {} is after {}",
+                time(now),
+                time(not_after)
+            )
+        }
+        CertificateError::NotValidYetContext {
+            time: now,
+            not_before,
+        } => {
+            format!(
+                "{dates}: current time {} is before {}",
+                time(now),
+                time(not_before)
+            )
+        }
+        CertificateError::NotValidForNameContext {
+            expected,
+            presented,
+        } => {
+            let expected_name = expected.to_str();
+            let of_kind = |kind: &str| -> Vec<String> {
+                let names = presented.iter().filter_map(|name| name.strip_prefix(kind));
+                names
+                    .map(|name| name.trim_matches(['(', ')', '"']).to_owned())
+                    .collect()
+            };
+            let is_address = matches!(expected, ServerName::IpAddress(_));
+            let names = of_kind(if is_address { "IpAddress" } else { "DnsName" });
+            match (names.is_empty(), is_address) {
+                (true, true) => format!(
+                    "cannot validate certificate for {expected_name} because it doesn't contain any IP SANs"
+                ),
+                (true, false) => format!(
+                    "certificate is not valid for any names, but wanted to match {expected_name}"
+                ),
+                _ => format!(
+                    "certificate is valid for {}, not {expected_name}",
+                    names.join(", ")
+                ),
+            }
+        }
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "certificate signed by unknown authority".to_owned()
+        }
+        other => other.to_string(),
+    }
+}
