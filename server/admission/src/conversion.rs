@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fieldmanager_structural::internal::{ObjectExt, go_type, label_value, qualified_name};
+use fieldmanager_structural::internal::{
+    ObjectExt, go_type, json_kind, label_value, qualified_name,
+};
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::internal::go_format::quote;
-use fieldmanager_value::{Kind, List, Map, Value};
+use fieldmanager_value::{List, Map, Value};
 
-use crate::webhooks::{AnswerField, Caller, ClientConfig, Uids, decode, map};
+use crate::webhooks::{Caller, ClientConfig, Uids, decode, map};
 
 /// How long a call may take.
 ///
@@ -21,34 +23,25 @@ const MAX_ANNOTATION_BYTES: usize = 256 << 10;
 const GROUP: &str = "apiextensions.k8s.io";
 
 /// The fields of an answer that are checked.
-const FIELDS: &[AnswerField] = &[
-    (
-        "response",
-        "ConversionReview",
-        Kind::Map,
-        "v1.ConversionResponse",
-    ),
-    (
-        "response.uid",
-        "ConversionResponse",
-        Kind::String,
-        "types.UID",
-    ),
-    (
-        "response.convertedObjects",
-        "ConversionResponse",
-        Kind::List,
-        "[]runtime.RawExtension",
-    ),
-    (
-        "response.result",
-        "ConversionResponse",
-        Kind::Map,
-        "v1.Status",
-    ),
-    ("response.result.status", "Status", Kind::String, "string"),
-    ("response.result.message", "Status", Kind::String, "string"),
-];
+const FIELDS: &str = "\
+    response ConversionReview object v1.ConversionResponse
+    response.uid ConversionResponse string types.UID
+    response.convertedObjects ConversionResponse array []runtime.RawExtension
+    response.result ConversionResponse object v1.Status
+    response.result.status Status string string
+    response.result.message Status string string";
+
+/// What is wrong with a converted object.
+enum Fault {
+    /// It is no object.
+    Unreadable,
+    /// It has another version or another kind.
+    Kind,
+    /// It is another object.
+    Names,
+    /// Its labels or annotations are not valid.
+    Metadata,
+}
 
 /// The conversion webhook of a custom resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,13 +119,16 @@ impl Converter {
         let kind = object.declared_kind();
         let sent = List::from_iter([object.clone()]);
         let answer = self.call(webhook, &kind, sent, api_version).await?;
-        let item = read_item(answer.get(0).unwrap_or(&Value::Null))?;
-        let failed =
-            |text: String| format!("conversion webhook for {kind} returned invalid {text}");
-        check_kind(object, &item, api_version)
-            .map_err(|e| failed(format!("object at index 0: {e}")))?;
-        check_names(object, &item).map_err(|e| failed(format!("object: {e}")))?;
-        restore_metadata(object, &item).map_err(|e| failed(format!("metadata: {e}")))
+        let item = answer.get(0).unwrap_or(&Value::Null);
+        restore(object, item, api_version).map_err(|(fault, error)| {
+            let what = match fault {
+                Fault::Unreadable => return error,
+                Fault::Kind => "object at index 0",
+                Fault::Names => "object",
+                Fault::Metadata => "metadata",
+            };
+            format!("conversion webhook for {kind} returned invalid {what}: {error}")
+        })
     }
 
     /// Objects at another `apiVersion`, with one call for all that do not have it. The kind is that of the list.
@@ -164,17 +160,14 @@ impl Converter {
                 continue;
             }
             let (index, item) = answers.next().unwrap_or((0, &Value::Null));
-            let failed = |what: &str, error: String| {
-                format!(
-                    "conversion webhook for {kind} returned invalid {what} at index {index}: {error}"
-                )
-            };
-            let item = read_item(item)
-                .and_then(|item| check_kind(object, &item, api_version).map(|()| item))
-                .and_then(|item| check_names(object, &item).map(|()| item))
-                .map_err(|error| failed("converted object", error))?;
-            let restored = restore_metadata(object, &item);
-            converted.push(restored.map_err(|error| failed("metadata in object", error))?);
+            let restored = restore(object, item, api_version).map_err(|(fault, error)| {
+                let what = match fault {
+                    Fault::Metadata => "metadata in object",
+                    _ => "converted object",
+                };
+                format!("conversion webhook for {kind} returned invalid {what} at index {index}: {error}")
+            });
+            converted.push(restored?);
         }
         Ok(converted)
     }
@@ -260,50 +253,49 @@ fn read_answer(body: &[u8], version: &str, uid: &str) -> Result<List, String> {
     }
 }
 
-/// A converted object, if it can be one.
-fn read_item(item: &Value) -> Result<Map, String> {
-    match item {
-        Value::Map(fields) if !fields.string("kind").is_empty() => Ok(fields.clone()),
-        Value::Map(_) => Err(format!("Object 'Kind' is missing in '{}'", item.to_json())),
-        Value::Null => Err("unexpected end of JSON input".to_owned()),
+/// A converted object that is checked, with the metadata of the original.
+///
+/// Behaviour: `validateConvertedObject` of `k8s.io/apiextensions-apiserver/pkg/apiserver/conversion`.
+fn restore(object: &Value, item: &Value, api_version: &str) -> Result<Value, (Fault, String)> {
+    let unreadable = match item {
+        Value::Map(fields) if !fields.string("kind").is_empty() => String::new(),
+        Value::Map(_) => format!("Object 'Kind' is missing in '{}'", item.to_json()),
+        Value::Null => "unexpected end of JSON input".to_owned(),
         other => {
-            let found = fieldmanager_structural::internal::json_kind(other);
-            let of = "Go value of type map[string]interface {}";
-            Err(format!("json: cannot unmarshal {found} into {of}"))
+            let found = json_kind(other);
+            format!(
+                "json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+            )
+        }
+    };
+    if !unreadable.is_empty() {
+        return Err((Fault::Unreadable, unreadable));
+    }
+
+    let (expected, found) = (object.string("kind"), item.string("kind"));
+    for (what, expected, found) in [
+        ("groupVersion", api_version, item.api_version()),
+        ("kind", expected, found),
+    ] {
+        if expected != found {
+            let text = format!("invalid {what} (expected {expected}, received {found})");
+            return Err((Fault::Kind, text));
         }
     }
-}
-
-fn check_kind(object: &Value, item: &Map, api_version: &str) -> Result<(), String> {
-    let found = item.api_version();
-    if found != api_version {
-        return Err(format!(
-            "invalid groupVersion (expected {api_version}, received {found})"
-        ));
-    }
-    match (object.string("kind"), item.string("kind")) {
-        (expected, found) if expected != found => Err(format!(
-            "invalid kind (expected {expected}, received {found})"
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// Behaviour: `validateConvertedObject` of `k8s.io/apiextensions-apiserver/pkg/apiserver/conversion`.
-fn check_names(object: &Value, item: &Map) -> Result<(), String> {
     for (field, name) in [("name", "name"), ("namespace", "namespace"), ("uid", "UID")] {
         let (expected, found) = (object.metadata_string(field), item.metadata_string(field));
         if expected != found {
-            return Err(format!("must have the same {name}: {expected} != {found}"));
+            let text = format!("must have the same {name}: {expected} != {found}");
+            return Err((Fault::Names, text));
         }
     }
-    Ok(())
+    restore_metadata(object, item).map_err(|error| (Fault::Metadata, error))
 }
 
 /// A converted object with the metadata of the original, but for labels and annotations, which may change.
 ///
 /// Behaviour: `restoreObjectMeta` of `k8s.io/apiextensions-apiserver/pkg/apiserver/conversion`.
-fn restore_metadata(object: &Value, item: &Map) -> Result<Value, String> {
+fn restore_metadata(object: &Value, item: &Value) -> Result<Value, String> {
     let Some(found) = item.get("metadata") else {
         return Err("missing metadata in converted object".to_owned());
     };
@@ -346,7 +338,7 @@ fn restore_metadata(object: &Value, item: &Map) -> Result<Value, String> {
         metadata.insert(field, Value::Map(texts.clone()));
     }
 
-    let mut restored = item.clone();
+    let mut restored = item.as_map().cloned().unwrap_or_default();
     restored.insert("metadata", Value::Map(metadata));
     Ok(Value::Map(restored))
 }

@@ -13,6 +13,38 @@ use futures::future::BoxFuture;
 /// Behaviour: `maxUnstructuredResponseTextBytes` of `k8s.io/client-go/rest`.
 const MAX_TEXT_BYTES: usize = 2048;
 
+/// What statuses mean.
+const OF_CODES: &[(u16, &str)] = &[
+    (400, "the server rejected our request for an unknown reason"),
+    (
+        401,
+        "the server has asked for the client to provide credentials",
+    ),
+    (404, "the server could not find the requested resource"),
+    (
+        405,
+        "the server does not allow this method on the requested resource",
+    ),
+    (
+        406,
+        "the server was unable to respond with a content type that the client supports",
+    ),
+    (409, "the server reported a conflict"),
+    (
+        422,
+        "the server rejected our request due to an error in our request",
+    ),
+    (
+        429,
+        "the server has received too many requests and has asked us to try again later",
+    ),
+    (503, "the server is currently unable to handle the request"),
+    (
+        504,
+        "the server was unable to return a response in the time allotted, but may still be processing the request",
+    ),
+];
+
 /// Where a webhook is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
@@ -142,36 +174,19 @@ impl CallError {
         let body = body.get(..MAX_TEXT_BYTES).unwrap_or(body);
         let text = String::from_utf8_lossy(body);
         let text = if is_text { text.trim() } else { "unknown" };
-        let of_code = match code {
-            400 => "the server rejected our request for an unknown reason",
-            401 => "the server has asked for the client to provide credentials",
-            403 | 415 => text,
-            404 => "the server could not find the requested resource",
-            405 => "the server does not allow this method on the requested resource",
-            406 if matches!(text, "" | "unknown") => {
-                "the server was unable to respond with a content type that the client supports"
+        match (code, OF_CODES.iter().find(|(of, _)| *of == code)) {
+            (403 | 406 | 415, _) if !matches!((code, text), (406, "" | "unknown")) => {
+                text.to_owned()
             }
-            406 => text,
-            409 => "the server reported a conflict",
-            422 => "the server rejected our request due to an error in our request",
-            429 => "the server has received too many requests and has asked us to try again later",
-            503 => "the server is currently unable to handle the request",
-            504 => {
-                "the server was unable to return a response in the time allotted, but may still be processing the request"
-            }
-            500.. => {
+            (_, Some((_, words))) => (*words).to_owned(),
+            (500.., _) => {
                 let text = quote(text);
-                return format!(
-                    "an error on the server ({text}) has prevented the request from succeeding"
-                );
+                format!("an error on the server ({text}) has prevented the request from succeeding")
             }
-            _ => {
-                return format!(
-                    "the server responded with the status code {code} but did not return more information"
-                );
-            }
-        };
-        of_code.to_owned()
+            _ => format!(
+                "the server responded with the status code {code} but did not return more information"
+            ),
+        }
     }
 }
 

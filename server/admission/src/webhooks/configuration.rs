@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::internal::{ObjectExt, selects};
 use fieldmanager_value::Value;
 
 use super::caller::ClientConfig;
-use crate::{AdmissionRequest, Cluster, Denial, Operation};
+use crate::{AdmissionRequest, Cluster, Denial, Equivalent, Operation};
 
 /// A webhook of a configuration. What a field is by default is what it is without it.
 #[derive(Debug)]
@@ -33,28 +32,10 @@ pub(super) struct Webhook {
     pub(super) timeout: Duration,
     /// The list of its conditions; null if there is none.
     pub(super) conditions: Value,
-    rules: Vec<Rule>,
+    rules: Value,
     matches_equivalents: bool,
     namespaces: Value,
     objects: Value,
-}
-
-#[derive(Debug)]
-struct Rule {
-    operations: Vec<String>,
-    groups: Vec<String>,
-    versions: Vec<String>,
-    resources: Vec<String>,
-    scope: String,
-}
-
-/// What a webhook is asked about: the resource and the kind of the request, or others that have the same objects.
-#[derive(Clone, Debug)]
-pub(super) struct Selected {
-    pub(super) group: String,
-    pub(super) version: String,
-    pub(super) resource: String,
-    pub(super) kind: GroupVersionKind,
 }
 
 /// The webhooks of all configurations, which are sorted by their names.
@@ -81,18 +62,18 @@ impl Webhook {
         let name = webhook.string("name");
         let field = |name: &str| webhook.get(name).cloned().unwrap_or_default();
         let seconds = webhook.get("timeoutSeconds").and_then(Value::as_i64);
-        let versions = strings(webhook, "admissionReviewVersions");
-        let known = |version: String| {
+        let versions = items(webhook, "admissionReviewVersions").filter_map(Value::as_str);
+        let mut versions = versions.filter_map(|version| {
             ["v1", "v1beta1"]
                 .into_iter()
                 .find(|known| *known == version)
-        };
+        });
         Webhook {
             configuration: configuration.to_owned(),
             name: name.to_owned(),
             id: format!("{configuration}/{name}/{count}"),
             client: ClientConfig::read(&field("clientConfig")),
-            review_version: versions.into_iter().find_map(known).unwrap_or_default(),
+            review_version: versions.next().unwrap_or_default(),
             ignores_failures: webhook.string("failurePolicy") == "Ignore",
             supports_dry_run: match webhook.string("sideEffects") {
                 "" => None,
@@ -101,7 +82,7 @@ impl Webhook {
             is_reinvocable: webhook.string("reinvocationPolicy") == "IfNeeded",
             timeout: Duration::from_secs(seconds.map_or(10, i64::unsigned_abs)),
             conditions: field("matchConditions"),
-            rules: items(webhook, "rules").map(Rule::read).collect(),
+            rules: field("rules"),
             matches_equivalents: webhook.string("matchPolicy") != "Exact",
             namespaces: field("namespaceSelector"),
             objects: field("objectSelector"),
@@ -115,7 +96,7 @@ impl Webhook {
         &self,
         request: &AdmissionRequest<'_>,
         cluster: &dyn Cluster,
-    ) -> Result<Option<Selected>, Denial> {
+    ) -> Result<Option<Equivalent>, Denial> {
         let Some(selected) = self.select_resource(request, cluster) else {
             return Ok(None);
         };
@@ -132,33 +113,26 @@ impl Webhook {
         &self,
         request: &AdmissionRequest<'_>,
         cluster: &dyn Cluster,
-    ) -> Option<Selected> {
-        let own = [request.group, request.version, request.resource];
-        let matches = |rule: &Rule, names: [&str; 3]| rule.matches(request, names);
-        if self.rules.iter().any(|rule| matches(rule, own)) {
-            return Some(Selected {
-                group: request.group.to_owned(),
-                version: request.version.to_owned(),
-                resource: request.resource.to_owned(),
-                kind: request.kind.clone(),
-            });
+    ) -> Option<Equivalent> {
+        let rules = self.rules.as_list()?;
+        let own = Equivalent {
+            group: request.group.to_owned(),
+            version: request.version.to_owned(),
+            resource: request.resource.to_owned(),
+            kind: request.kind.clone(),
+        };
+        if rules.iter().any(|rule| matches(rule, request, &own)) {
+            return Some(own);
         }
-        if !self.matches_equivalents || self.rules.is_empty() {
+        if !self.matches_equivalents || rules.is_empty() {
             return None;
         }
-
         let equivalents = cluster.equivalents(request);
-        let found = self.rules.iter().find_map(|rule| {
-            equivalents.iter().find(|other| {
-                let names = [&*other.group, &*other.version, &*other.resource];
-                names != own && matches(rule, names)
-            })
-        })?;
-        Some(Selected {
-            group: found.group.clone(),
-            version: found.version.clone(),
-            resource: found.resource.clone(),
-            kind: found.kind.clone(),
+        rules.iter().find_map(|rule| {
+            let mut others = equivalents.iter();
+            others
+                .find(|other| **other != own && matches(rule, request, other))
+                .cloned()
         })
     }
 
@@ -188,39 +162,32 @@ impl Webhook {
     }
 }
 
-impl Rule {
-    fn read(rule: &Value) -> Self {
-        Rule {
-            operations: strings(rule, "operations"),
-            groups: strings(rule, "apiGroups"),
-            versions: strings(rule, "apiVersions"),
-            resources: strings(rule, "resources"),
-            scope: rule.string("scope").to_owned(),
-        }
-    }
-
-    /// Whether the rule selects a request, as one for a group, a version and a resource.
-    ///
-    /// Behaviour: `Matcher.Matches` of `k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules`.
-    fn matches(&self, request: &AdmissionRequest<'_>, names: [&str; 3]) -> bool {
-        let [group, version, resource] = names;
-        let has = |list: &[String], name: &str| list.iter().any(|item| item == "*" || item == name);
-        let is_cluster = names == ["", "v1", "namespaces"] || request.namespace.is_empty();
-        let in_scope = match self.scope.as_str() {
-            "" | "*" => true,
-            "Namespaced" => !is_cluster,
-            "Cluster" => is_cluster,
-            _ => false,
-        };
-        in_scope
-            && has(&self.operations, request.operation.name())
-            && has(&self.groups, group)
-            && has(&self.versions, version)
-            && self.resources.iter().any(|item| {
+/// Whether a rule selects a request, as one for a resource.
+///
+/// Behaviour: `Matcher.Matches` of `k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules`.
+fn matches(rule: &Value, request: &AdmissionRequest<'_>, of: &Equivalent) -> bool {
+    let has = |list: &str, name: &str| {
+        let mut names = items(rule, list).filter_map(Value::as_str);
+        names.any(|item| item == "*" || item == name)
+    };
+    let names = (&*of.group, &*of.version, &*of.resource);
+    let is_cluster = names == ("", "v1", "namespaces") || request.namespace.is_empty();
+    let in_scope = match rule.string("scope") {
+        "" | "*" => true,
+        "Namespaced" => !is_cluster,
+        "Cluster" => is_cluster,
+        _ => false,
+    };
+    in_scope
+        && has("operations", request.operation.name())
+        && has("apiGroups", &of.group)
+        && has("apiVersions", &of.version)
+        && items(rule, "resources")
+            .filter_map(Value::as_str)
+            .any(|item| {
                 let (name, part) = item.split_once('/').unwrap_or((item, ""));
-                (name == "*" || name == resource) && (part == "*" || part == request.subresource)
+                (name == "*" || name == of.resource) && (part == "*" || part == request.subresource)
             })
-    }
 }
 
 /// Whether a selector has no terms.
@@ -236,9 +203,4 @@ fn is_everything(selector: &Value) -> bool {
 fn items<'v>(object: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
     let list = object.get(name).and_then(Value::as_list);
     list.into_iter().flatten()
-}
-
-fn strings(object: &Value, name: &str) -> Vec<String> {
-    let texts = items(object, name).filter_map(Value::as_str);
-    texts.map(str::to_owned).collect()
 }

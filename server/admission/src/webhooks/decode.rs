@@ -2,15 +2,13 @@
 
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::internal::{ObjectExt, json_kind};
-use fieldmanager_value::{Kind, Value};
+use fieldmanager_value::Value;
 
 /// What a message calls the type and the version of an object that it cannot read.
 const TYPE_META: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
 
-/// A field of an answer: its path, the type that has it, its kind in JSON, and its type in messages.
-pub(crate) type AnswerField = (&'static str, &'static str, Kind, &'static str);
-
-/// Reads the answer of a webhook, JSON or YAML, as a review of a kind. Fields that are absent or null are not checked.
+/// Reads the answer of a webhook, JSON or YAML, as a review of a kind. `fields` has a line for each field that is checked
+/// unless it is absent or null: its path, the type that has it, its kind in JSON, and its type in messages.
 ///
 /// # Errors
 ///
@@ -20,7 +18,7 @@ pub(crate) type AnswerField = (&'static str, &'static str, Kind, &'static str);
 pub(crate) fn decode(
     body: &[u8],
     expected: &GroupVersionKind,
-    fields: &[AnswerField],
+    fields: &str,
 ) -> Result<Value, String> {
     if body.is_empty() {
         let text = "0-length response with status code: 200 and content type: application/json";
@@ -42,12 +40,16 @@ pub(crate) fn decode(
     }
 
     check_kind(&review, expected)?;
-    for (path, owner, kind, name) in fields {
+    for field in fields.lines() {
+        let words: Vec<&str> = field.split_whitespace().collect();
+        let [path, owner, kind, name] = words.as_slice() else {
+            continue;
+        };
         let value = path
             .split('.')
-            .try_fold(&review, |value, field| value.get(field));
-        if let Some(value) = value.filter(|value| !value.is_null() && value.kind() != *kind) {
-            let found = json_kind(value);
+            .try_fold(&review, |value, name| value.get(name));
+        let found = json_kind(value.unwrap_or(&Value::Null));
+        if found != "null" && found != *kind {
             return Err(format!(
                 "json: cannot unmarshal {found} into Go struct field {owner}.{path} of type {name}"
             ));

@@ -17,10 +17,10 @@ use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 use futures::future::{BoxFuture, join_all};
 
-use crate::{Admission, AdmissionRequest, Admitted, Answer, Cluster, Denial, Round};
+use crate::{Admission, AdmissionRequest, Admitted, Answer, Cluster, Denial, Equivalent, Round};
 pub use caller::{CallError, Caller, ClientConfig, Target};
-use configuration::{Selected, Webhook, read_all};
-pub(crate) use decode::{AnswerField, decode};
+use configuration::{Webhook, read_all};
+pub(crate) use decode::decode;
 #[cfg(feature = "net")]
 pub use net::{HttpCaller, MAX_ANSWER_BYTES, MAX_CLIENTS, MAX_IDLE, Resolver};
 pub(crate) use review::map;
@@ -146,7 +146,7 @@ impl Webhooks {
         &self,
         webhook: &Webhook,
         request: &AdmissionRequest<'_>,
-        selected: &Selected,
+        selected: &Equivalent,
     ) -> Result<Response, Refusal> {
         match webhook.supports_dry_run {
             None if request.dry_run => {

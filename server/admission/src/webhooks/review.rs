@@ -3,83 +3,32 @@
 use base64::prelude::{BASE64_STANDARD, Engine};
 use fieldmanager_managedfields::Status;
 use fieldmanager_structural::GroupVersionKind;
-use fieldmanager_structural::internal::{ObjectExt, qualified_name};
+use fieldmanager_structural::internal::{ObjectExt, json_kind, qualified_name};
 use fieldmanager_value::internal::go_format::quote;
-use fieldmanager_value::{Kind, Map, Value};
+use fieldmanager_value::{Map, Value};
 
-use super::configuration::{Selected, Webhook};
-use super::decode::{AnswerField, decode};
-use crate::{AdmissionRequest, Denial};
+use super::configuration::Webhook;
+use super::decode::decode;
+use crate::{AdmissionRequest, Denial, Equivalent};
 
 const GROUP: &str = "admission.k8s.io";
 
-/// The fields of an answer that are checked, those of inner objects first.
-const FIELDS: &[AnswerField] = &[
-    (
-        "response",
-        "AdmissionReview",
-        Kind::Map,
-        "v1.AdmissionResponse",
-    ),
-    (
-        "response.uid",
-        "AdmissionResponse",
-        Kind::String,
-        "types.UID",
-    ),
-    ("response.allowed", "AdmissionResponse", Kind::Bool, "bool"),
-    (
-        "response.patch",
-        "AdmissionResponse",
-        Kind::String,
-        "[]uint8",
-    ),
-    (
-        "response.patchType",
-        "AdmissionResponse",
-        Kind::String,
-        "v1.PatchType",
-    ),
-    (
-        "response.auditAnnotations",
-        "AdmissionResponse",
-        Kind::Map,
-        "map[string]string",
-    ),
-    (
-        "response.warnings",
-        "AdmissionResponse",
-        Kind::List,
-        "[]string",
-    ),
-    (
-        "response.status",
-        "AdmissionResponse",
-        Kind::Map,
-        "v1.Status",
-    ),
-    ("response.status.status", "Status", Kind::String, "string"),
-    ("response.status.message", "Status", Kind::String, "string"),
-    (
-        "response.status.reason",
-        "Status",
-        Kind::String,
-        "v1.StatusReason",
-    ),
-    ("response.status.code", "Status", Kind::Int, "int32"),
-    (
-        "response.status.details",
-        "Status",
-        Kind::Map,
-        "v1.StatusDetails",
-    ),
-    (
-        "response.status.metadata",
-        "Status",
-        Kind::Map,
-        "v1.ListMeta",
-    ),
-];
+/// The fields of an answer that are checked, those of inner objects last.
+const FIELDS: &str = "\
+    response AdmissionReview object v1.AdmissionResponse
+    response.uid AdmissionResponse string types.UID
+    response.allowed AdmissionResponse bool bool
+    response.patch AdmissionResponse string []uint8
+    response.patchType AdmissionResponse string v1.PatchType
+    response.auditAnnotations AdmissionResponse object map[string]string
+    response.warnings AdmissionResponse array []string
+    response.status AdmissionResponse object v1.Status
+    response.status.status Status string string
+    response.status.message Status string string
+    response.status.reason Status string v1.StatusReason
+    response.status.code Status number int32
+    response.status.details Status object v1.StatusDetails
+    response.status.metadata Status object v1.ListMeta";
 
 /// The answer of a webhook.
 #[derive(Debug, Default)]
@@ -100,7 +49,7 @@ pub(super) fn write_review(
     webhook: &Webhook,
     uid: &str,
     request: &AdmissionRequest<'_>,
-    selected: &Selected,
+    selected: &Equivalent,
 ) -> Vec<u8> {
     let kind = |kind: &GroupVersionKind| {
         let parts = [
@@ -251,7 +200,7 @@ fn read_lists(review: &Value) -> Result<(Vec<u8>, Vec<String>), String> {
             Value::Null => warnings.push(String::new()),
             Value::String(text) => warnings.push(text.as_str().to_owned()),
             other => {
-                let found = fieldmanager_structural::internal::json_kind(other);
+                let found = json_kind(other);
                 let field = "AdmissionResponse.response.warnings of type string";
                 return Err(format!(
                     "json: cannot unmarshal {found} into Go struct field {field}"
