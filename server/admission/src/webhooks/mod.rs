@@ -8,7 +8,6 @@ mod net;
 mod patch;
 mod review;
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fieldmanager_managedfields::{Cause, Details, Status};
@@ -139,15 +138,42 @@ impl Webhooks {
         }
     }
 
-    /// Calls a webhook. The kind and the objects of the request are those that it sees.
+    /// As what a webhook sees a request, with its objects at the version that it wants; `None` if it does not see it.
+    async fn prepare(
+        &self,
+        webhook: &Webhook,
+        request: AdmissionRequest<'_>,
+        (now, is_changed): (&Versioned, bool),
+        cluster: &dyn Cluster,
+    ) -> Result<Option<(Equivalent, Versioned)>, Denial> {
+        let object = now.object.as_ref();
+        let seen = AdmissionRequest { object, ..request };
+        let Some(selected) = webhook.select(&seen, cluster).await? else {
+            return Ok(None);
+        };
+        let objects = now.convert(&request, &selected.kind, is_changed, cluster);
+        let objects = objects.await?;
+        let holds = self
+            .hold(webhook, objects.request(request), cluster)
+            .await?;
+        Ok(holds.then_some((selected, objects)))
+    }
+
+    /// Calls a webhook, which sees these objects of a request.
     ///
     /// Behaviour: `validatingDispatcher.callHook` of `k8s.io/apiserver/pkg/admission/plugin/webhook/validating`.
     async fn call(
         &self,
         webhook: &Webhook,
-        request: &AdmissionRequest<'_>,
-        selected: &Equivalent,
+        request: AdmissionRequest<'_>,
+        (selected, objects): (&Equivalent, &Versioned),
     ) -> Result<Response, Refusal> {
+        // The review names the kind of the request besides.
+        let kind = request.kind;
+        let request = &AdmissionRequest {
+            kind,
+            ..objects.request(request)
+        };
         match webhook.supports_dry_run {
             None if request.dry_run => {
                 return Err(Refusal::Call("Webhook SideEffects is nil".to_owned()));
@@ -193,54 +219,26 @@ impl Webhooks {
         let webhooks = self.webhooks(cluster).await?;
         let mut run = Mutation::new(&request, first);
         for (index, webhook) in webhooks.iter().enumerate() {
-            let seen = AdmissionRequest {
-                object: run.objects.object.as_ref(),
-                ..request
-            };
-            let selected = webhook.select(&seen, cluster).await;
-            let Some(selected) = selected.map_err(|denial| run.refuse(denial))? else {
+            let now = (&run.objects, run.is_dirty);
+            let prepared = self.prepare(webhook, request, now, cluster).await;
+            let Some((selected, objects)) = prepared.map_err(|denial| run.refuse(denial))? else {
                 continue;
             };
-
-            let converted = run
-                .objects
-                .convert(&request, &selected.kind, run.is_dirty, cluster);
-            run.objects = converted.await.map_err(|denial| run.refuse(denial))?;
-            let objects = run.objects.clone();
-            let seen = objects.request(request);
-            let holds = self.hold(webhook, seen, cluster).await;
-            if !holds.map_err(|denial| run.refuse(denial))?
-                || (first.is_some() && !run.round.due.contains(&webhook.id))
-            {
-                continue;
+            if first.is_none() || run.round.due.contains(&webhook.id) {
+                let answer = self.call(webhook, request, (&selected, &objects)).await;
+                run.objects = objects;
+                run.add(webhook, index, answer, cluster)?;
             }
-
-            // A review names the kind of the request besides.
-            let seen = AdmissionRequest {
-                kind: request.kind,
-                ..seen
-            };
-            let answer = self.call(webhook, &seen, &selected).await;
-            run.add(webhook, index, answer, cluster)?;
         }
 
-        let object = match run.is_dirty {
-            true => {
-                run.objects
-                    .convert(&request, request.kind, true, cluster)
-                    .await?
-                    .object
-            }
-            false => None,
-        };
-        let last = object.as_ref().or(request.object).cloned();
-        run.round.object = last;
-        Ok(Admitted {
-            object,
-            warnings: run.warnings,
-            annotations: run.annotations.into_iter().collect(),
-            round: Some(run.round),
-        })
+        if run.is_dirty {
+            let objects = run.objects.convert(&request, request.kind, true, cluster);
+            run.admitted.object = objects.await?.object;
+        }
+        let last = run.admitted.object.as_ref().or(request.object);
+        run.round.object = last.cloned();
+        run.admitted.round = Some(run.round);
+        Ok(run.admitted)
     }
 
     /// Asks webhooks whether a request may proceed.
@@ -255,27 +253,14 @@ impl Webhooks {
         let own = Versioned::of(&request);
         let mut calls = Vec::new();
         for webhook in webhooks.iter() {
-            let Some(selected) = webhook.select(&request, cluster).await? else {
-                continue;
-            };
-            let objects = own
-                .convert(&request, &selected.kind, false, cluster)
+            let prepared = self
+                .prepare(webhook, request, (&own, false), cluster)
                 .await?;
-            if self
-                .hold(webhook, objects.request(request), cluster)
-                .await?
-            {
-                calls.push((webhook, selected, objects));
-            }
+            calls.extend(prepared.map(|(selected, objects)| (webhook, selected, objects)));
         }
-
-        let answers = calls.iter().map(async |(webhook, selected, objects)| {
-            let seen = AdmissionRequest {
-                kind: request.kind,
-                ..objects.request(request)
-            };
-            self.call(webhook, &seen, selected).await
-        });
+        let answers = calls
+            .iter()
+            .map(|(webhook, selected, objects)| self.call(webhook, request, (selected, objects)));
         let answers = join_all(answers).await;
 
         let mut all = Admitted::default();
@@ -379,24 +364,23 @@ impl Versioned {
         if self.kind == *kind {
             return Ok(self.clone());
         }
-        let of_request = kind == request.kind;
-        let (object, old) = match is_changed {
-            true => (self.object.clone(), request.old.cloned()),
-            false => (request.object.cloned(), request.old.cloned()),
-        };
-        let object = match object {
-            Some(object) if is_changed || !of_request => Some(cluster.convert(object, kind).await?),
-            other => other,
-        };
-        let old = match old {
-            Some(old) if !of_request => Some(cluster.convert(old, kind).await?),
-            other => other,
-        };
-        Ok(Versioned {
+        let is_own = kind == request.kind;
+        let mut converted = Versioned {
             kind: kind.clone(),
-            object,
-            old,
-        })
+            ..if is_changed {
+                self.clone()
+            } else {
+                Self::of(request)
+            }
+        };
+        converted.old = request.old.cloned();
+        if let Some(object) = converted.object.take_if(|_| is_changed || !is_own) {
+            converted.object = Some(cluster.convert(object, kind).await?);
+        }
+        if let Some(old) = converted.old.take_if(|_| !is_own) {
+            converted.old = Some(cluster.convert(old, kind).await?);
+        }
+        Ok(converted)
     }
 
     /// A request with these objects and their kind.
@@ -416,8 +400,8 @@ struct Mutation {
     is_dirty: bool,
     is_second: bool,
     round: Round,
-    warnings: Vec<String>,
-    annotations: BTreeMap<String, String>,
+    /// The warnings and annotations.
+    admitted: Admitted,
 }
 
 impl Mutation {
@@ -433,15 +417,14 @@ impl Mutation {
             is_dirty: false,
             is_second: first.is_some(),
             round,
-            warnings: Vec::new(),
-            annotations: BTreeMap::new(),
+            admitted: Admitted::default(),
         }
     }
 
     /// A refusal with the warnings until now.
     fn refuse(&mut self, denial: Denial) -> Denial {
         Denial {
-            warnings: std::mem::take(&mut self.warnings),
+            warnings: std::mem::take(&mut self.admitted.warnings),
             ..denial
         }
     }
@@ -478,9 +461,7 @@ impl Mutation {
             Ok(_) => Ok(()),
             Err(Refusal::Call(_)) if webhook.ignores_failures => {
                 let key = format!("failed-open.mutation.webhook.admission.k8s.io/{round}");
-                self.annotations
-                    .entry(key)
-                    .or_insert_with(|| webhook.name.clone());
+                self.admitted.annotations.push((key, webhook.name.clone()));
                 Ok(())
             }
             Err(Refusal::Call(reason)) => Err(self.refuse(failed_call(webhook, &reason))),
@@ -498,10 +479,8 @@ impl Mutation {
         response: Response,
         cluster: &dyn Cluster,
     ) -> Result<bool, Refusal> {
-        self.warnings.extend(response.warnings);
-        for (key, text) in response.annotations {
-            self.annotations.entry(key).or_insert(text);
-        }
+        self.admitted.warnings.extend(response.warnings);
+        self.admitted.annotations.extend(response.annotations);
         if let Some(denial) = response.denial {
             return Err(Refusal::Denied(denial));
         }
@@ -552,9 +531,7 @@ impl Mutation {
     }
 
     fn annotate(&mut self, key: String, note: &Value) {
-        self.annotations
-            .entry(key)
-            .or_insert_with(|| note.to_json());
+        self.admitted.annotations.push((key, note.to_json()));
     }
 }
 

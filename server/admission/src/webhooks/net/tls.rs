@@ -25,34 +25,24 @@ struct Verifier {
 
 /// The configuration of connections to servers that are trusted by these authorities.
 pub(super) fn configure(roots: Vec<CertificateDer<'static>>) -> Result<ClientConfig, String> {
-    let mut store = RootCertStore::empty();
-    store.add_parsable_certificates(roots.iter().cloned());
-    if store.is_empty() {
-        // Nobody is trusted, which a verifier cannot say: the roots are those of an empty list.
-        return configure_with(None);
-    }
     let provider = Arc::new(ring::default_provider());
-    let signed = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider).build();
-    let signed = signed.map_err(|error| error.to_string())?;
-    configure_with(Some(Verifier { roots, signed }))
-}
-
-fn configure_with(verifier: Option<Verifier>) -> Result<ClientConfig, String> {
-    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let builder = ClientConfig::builder_with_provider(provider.clone());
     let builder = builder
         .with_safe_default_protocol_versions()
         .map_err(|e| e.to_string())?;
-    Ok(match verifier {
-        Some(verifier) => {
-            let builder = builder
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(verifier));
-            builder.with_no_client_auth()
-        }
-        None => builder
-            .with_root_certificates(RootCertStore::empty())
-            .with_no_client_auth(),
-    })
+    let mut store = RootCertStore::empty();
+    store.add_parsable_certificates(roots.iter().cloned());
+    // Without authorities nobody is trusted, which the verifier of signatures cannot say.
+    if store.is_empty() {
+        return Ok(builder.with_root_certificates(store).with_no_client_auth());
+    }
+    let signed = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider).build();
+    let signed = signed.map_err(|error| error.to_string())?;
+    let verifier = Arc::new(Verifier { roots, signed });
+    Ok(builder
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth())
 }
 
 impl ServerCertVerifier for Verifier {
@@ -118,16 +108,6 @@ pub(super) fn handshake_words(error: &io::Error) -> String {
         ),
         Some(Error::InvalidMessage(_)) => {
             "tls: first record does not look like a TLS handshake".to_owned()
-        }
-        Some(Error::AlertReceived(alert)) => {
-            let mut words = String::new();
-            for c in format!("{alert:?}").chars() {
-                if c.is_ascii_uppercase() && !words.is_empty() {
-                    words.push(' ');
-                }
-                words.push(c.to_ascii_lowercase());
-            }
-            format!("remote error: tls: {words}")
         }
         Some(other) => format!("tls: {other}"),
         None => super::io_words("read", error),
