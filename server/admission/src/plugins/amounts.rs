@@ -6,6 +6,7 @@ use fieldmanager_structural::internal::Quantity;
 use fieldmanager_value::Value;
 
 use super::object::{at, containers, entries, items, text};
+use crate::request::field;
 
 /// Amounts by the name of their resource.
 pub(super) type Amounts = BTreeMap<String, Quantity>;
@@ -100,42 +101,11 @@ pub(super) fn specified(pod: &Value, side: &str) -> Amounts {
 ///
 /// Behaviour: `PodRequests` and `PodLimits` of `k8s.io/component-helpers/resource/helpers.go`.
 pub(super) fn total(pod: &Value, side: &str, has_status: bool) -> Amounts {
-    let asked = |container: &Value| amounts(at(container, &["resources", side]));
-    let mut sum = of_containers(pod, asked);
+    let mut sum = of_containers(pod, |container| {
+        amounts(at(container, &["resources", side]))
+    });
     if has_status {
-        let pending = items(pod, &["status", "conditions"])
-            .find(|one| text(one, &["type"]) == "PodResizePending");
-        let is_infeasible = pending.is_some_and(|one| text(one, &["reason"]) == "Infeasible");
-        let given = |container: &Value, paths: &[&[&str]]| {
-            let name = text(container, &["name"]);
-            let status = ["containerStatuses", "initContainerStatuses"]
-                .iter()
-                .flat_map(|list| items(pod, &["status", list]))
-                .find(|status| text(status, &["name"]) == name);
-            let found = status.and_then(|status| {
-                let values = paths.iter().map(|path| at(status, path));
-                values.into_iter().find(|value| !value.is_null())
-            });
-            match found {
-                Some(found) => amounts(found),
-                None if is_infeasible => Amounts::new(),
-                None => asked(container),
-            }
-        };
-
-        let allocated: &[&str] = &["allocatedResources"];
-        let actual: &[&str] = &["resources", side];
-        let sources: &[&[&[&str]]] = match side {
-            "requests" => &[&[actual, allocated], &[allocated]],
-            _ => &[&[actual]],
-        };
-        if is_infeasible {
-            sum = Amounts::new();
-        }
-        for source in sources {
-            let given = of_containers(pod, |container| given(container, source));
-            raise(&mut sum, &given);
-        }
+        raise_to_status(&mut sum, pod, side);
     }
 
     let whole = amounts(at(pod, &["spec", "resources", side])).into_iter();
@@ -146,6 +116,44 @@ pub(super) fn total(pod: &Value, side: &str, has_status: bool) -> Amounts {
     }
     add(&mut sum, &overhead);
     sum
+}
+
+/// Raises what the containers of a Pod ask for to what they have, or replaces it if they cannot get it.
+///
+/// Behaviour: `AggregateContainerRequests` and `AggregateContainerLimits`.
+fn raise_to_status(sum: &mut Amounts, pod: &Value, side: &str) {
+    let pending = items(pod, &["status", "conditions"])
+        .find(|condition| text(condition, &["type"]) == "PodResizePending");
+    let is_infeasible = pending.is_some_and(|one| text(one, &["reason"]) == "Infeasible");
+    let lists = ["initContainerStatuses", "containerStatuses"].into_iter();
+    let statuses = lists.flat_map(|list| items(pod, &["status", list]));
+    let statuses: BTreeMap<&str, &Value> = statuses
+        .map(|status| (text(status, &["name"]), status))
+        .collect();
+    let given = |container: &Value, paths: &[&[&str]]| {
+        let status = statuses.get(text(container, &["name"]));
+        let fields = paths.iter().map(|path| field(status.copied(), path));
+        match fields.into_iter().find(|field| !field.is_null()) {
+            Some(found) => amounts(found),
+            None if is_infeasible => Amounts::new(),
+            None => amounts(at(container, &["resources", side])),
+        }
+    };
+
+    let (allocated, actual): (&[&str], &[&str]) = (&["allocatedResources"], &["resources", side]);
+    let sources: &[&[&[&str]]] = match side {
+        "requests" => &[&[actual, allocated], &[allocated]],
+        _ => &[&[actual]],
+    };
+    if is_infeasible {
+        sum.clear();
+    }
+    for source in sources {
+        raise(
+            sum,
+            &of_containers(pod, |container| given(container, source)),
+        );
+    }
 }
 
 /// Whether a Pod as a whole can ask for a resource.

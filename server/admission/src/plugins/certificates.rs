@@ -11,9 +11,10 @@ use x509_cert::der::Decode;
 use x509_cert::der::asn1::ObjectIdentifier;
 use x509_cert::request::CertReq;
 
+use super::Steps::Validate;
 use super::object::{at, set, text};
 use super::{Plugin, is_create, is_write};
-use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation};
+use crate::{AdmissionRequest, Admitted, Answer, Cluster, Operation};
 
 const GROUP: &str = "certificates.k8s.io";
 const SIGNER: [&str; 2] = ["spec", "signerName"];
@@ -24,17 +25,7 @@ const SIGNER: [&str; 2] = ["spec", "signerName"];
 pub(super) const CERTIFICATE_APPROVAL: Plugin = Plugin {
     name: "CertificateApproval",
     handles: |request| updates_request(request, "approval"),
-    mutate: None,
-    validate: Some(|request, cluster| {
-        let signer = text(request.old_field(&[]), &SIGNER);
-        Box::pin(check(
-            request,
-            cluster,
-            "approve",
-            "approve requests with",
-            signer,
-        ))
-    }),
+    steps: Validate(check),
 };
 
 /// Who sets the certificate of a request must be allowed to sign for its signer.
@@ -47,17 +38,7 @@ pub(super) const CERTIFICATE_SIGNING: Plugin = Plugin {
             |field| request.field(&["status", field]) == request.old_field(&["status", field]);
         updates_request(request, "status") && !(stays("certificate") && stays("conditions"))
     },
-    mutate: None,
-    validate: Some(|request, cluster| {
-        let signer = text(request.old_field(&[]), &SIGNER);
-        Box::pin(check(
-            request,
-            cluster,
-            "sign",
-            "sign requests with",
-            signer,
-        ))
-    }),
+    steps: Validate(check),
 };
 
 /// Who makes or changes a bundle must be allowed to attest for its signer.
@@ -72,11 +53,7 @@ pub(super) const CLUSTER_TRUST_BUNDLE_ATTEST: Plugin = Plugin {
             && has_signer
             && !is_same(request)
     },
-    mutate: None,
-    validate: Some(|request, cluster| {
-        let signer = text(request.field(&[]), &SIGNER);
-        Box::pin(check(request, cluster, "attest", "attest for", signer))
-    }),
+    steps: Validate(check),
 };
 
 /// Nobody gets a certificate of the group `system:masters` from the signer of clients.
@@ -85,8 +62,7 @@ pub(super) const CLUSTER_TRUST_BUNDLE_ATTEST: Plugin = Plugin {
 pub(super) const CERTIFICATE_SUBJECT_RESTRICTION: Plugin = Plugin {
     name: "CertificateSubjectRestriction",
     handles: |request| is_create(request) && request.is_of(GROUP, "certificatesigningrequests"),
-    mutate: None,
-    validate: Some(restrict),
+    steps: Validate(restrict),
 };
 
 const CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
@@ -116,39 +92,34 @@ fn is_same(request: &AdmissionRequest<'_>) -> bool {
 /// Refuses a request of a user who may do something neither for a signer nor for all of its domain.
 ///
 /// Behaviour: `IsAuthorizedForSignerName` of `k8s.io/kubernetes/pkg/certauthorization/certauthorization.go`.
-async fn check(
-    request: AdmissionRequest<'_>,
-    cluster: &dyn Cluster,
-    verb: &str,
-    action: &str,
-    signer: &str,
-) -> Result<Admitted, Denial> {
-    let domain = signer.split('/').next().unwrap_or_default();
-    for name in [signer, &format!("{domain}/*")] {
-        let target = AccessTarget::Resource {
-            group: GROUP,
-            version: "*",
-            resource: "signers",
-            subresource: "",
-            namespace: "",
-            name,
-        };
-        let question = Attributes {
-            user: request.user,
-            verb,
-            target,
-        };
-        if cluster
-            .authorize(question)
-            .await
-            .is_ok_and(|decision| decision.allowed)
-        {
-            return Ok(Admitted::default());
+fn check<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+    let (verb, action, of) = match request.subresource {
+        "approval" => ("approve", "approve requests with", request.old),
+        "status" => ("sign", "sign requests with", request.old),
+        _ => ("attest", "attest for", request.object),
+    };
+    Box::pin(async move {
+        let signer = of.map_or("", |object| text(object, &SIGNER));
+        let domain = signer.split('/').next().unwrap_or_default();
+        for name in [signer, &format!("{domain}/*")] {
+            let target = AccessTarget::Resource {
+                group: GROUP,
+                version: "*",
+                resource: "signers",
+                subresource: "",
+                namespace: "",
+                name,
+            };
+            let user = request.user;
+            let decision = cluster.authorize(Attributes { user, verb, target });
+            if decision.await.is_ok_and(|decision| decision.allowed) {
+                return Ok(Admitted::default());
+            }
         }
-    }
 
-    let reason = format!("user not permitted to {action} signerName {signer:?}");
-    Err(request.forbidden(&reason))
+        let reason = format!("user not permitted to {action} signerName {signer:?}");
+        Err(request.forbidden(&reason))
+    })
 }
 
 fn restrict<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a> {

@@ -1,14 +1,13 @@
 //! Plugins about claims, volumes and default classes: DefaultStorageClass, StorageObjectInUseProtection,
 //! PersistentVolumeClaimResize, DefaultIngressClass.
 
-use std::future::ready;
-
 use fieldmanager_value::Value;
 
+use super::Steps::{Mutate, Validate};
 use super::amounts::quantity;
 use super::object::{at, default_class, items, push, set, text};
-use super::{Plugin, is_create};
-use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation, ResourceName};
+use super::{Plugin, answer, is_create};
+use crate::{AdmissionRequest, Admitted, Answer, Cluster, Operation, ResourceName};
 
 /// A claim without a class gets the default one.
 ///
@@ -16,22 +15,7 @@ use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation, Reso
 pub(super) const DEFAULT_STORAGE_CLASS: Plugin = Plugin {
     name: "DefaultStorageClass",
     handles: |request| request.is_of("", "persistentvolumeclaims") && is_create(request),
-    mutate: Some(|request, cluster| {
-        let has_class = !request.field(&["metadata", "annotations", CLASS]).is_null();
-        let marks = [
-            "storageclass.kubernetes.io/is-default-class",
-            "storageclass.beta.kubernetes.io/is-default-class",
-        ];
-        Box::pin(set_default(
-            request,
-            cluster,
-            "storageClassName",
-            has_class,
-            STORAGE_CLASSES,
-            marks,
-        ))
-    }),
-    validate: None,
+    steps: Mutate(set_default),
 };
 
 /// An Ingress without a class gets the default one.
@@ -40,21 +24,7 @@ pub(super) const DEFAULT_STORAGE_CLASS: Plugin = Plugin {
 pub(super) const DEFAULT_INGRESS_CLASS: Plugin = Plugin {
     name: "DefaultIngressClass",
     handles: |request| request.is_of("networking.k8s.io", "ingresses") && is_create(request),
-    mutate: Some(|request, cluster| {
-        let annotation = ["metadata", "annotations", "kubernetes.io/ingress.class"];
-        let has_class = !request.field(&annotation).is_null();
-        let classes = ("networking.k8s.io", "ingressclasses");
-        let marks = ["ingressclass.kubernetes.io/is-default-class"; 2];
-        Box::pin(set_default(
-            request,
-            cluster,
-            "ingressClassName",
-            has_class,
-            classes,
-            marks,
-        ))
-    }),
-    validate: None,
+    steps: Mutate(set_default),
 };
 
 /// What is in use has a finalizer.
@@ -63,8 +33,7 @@ pub(super) const DEFAULT_INGRESS_CLASS: Plugin = Plugin {
 pub(super) const STORAGE_OBJECT_IN_USE_PROTECTION: Plugin = Plugin {
     name: "StorageObjectInUseProtection",
     handles: |request| is_create(request) && finalizer(request).is_some(),
-    mutate: Some(protect),
-    validate: None,
+    steps: Mutate(protect),
 };
 
 /// Only bound claims of a class that allows it grow.
@@ -75,31 +44,42 @@ pub(super) const PERSISTENT_VOLUME_CLAIM_RESIZE: Plugin = Plugin {
     handles: |request| {
         request.is_of("", "persistentvolumeclaims") && request.operation == Operation::Update
     },
-    mutate: None,
-    validate: Some(check_growth),
+    steps: Validate(check_growth),
 };
 
 /// The annotation with the class of a claim that goes before its field.
 const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 const STORAGE_CLASSES: ResourceName<'static> = ("storage.k8s.io", "storageclasses");
 
-/// Sets the field for the class to the default class, unless the object has a class.
-async fn set_default(
-    request: AdmissionRequest<'_>,
-    cluster: &dyn Cluster,
-    field: &str,
-    has_class: bool,
-    classes: ResourceName<'_>,
-    marks: [&str; 2],
-) -> Result<Admitted, Denial> {
-    let path = ["spec", field];
-    if has_class || !request.field(&path).is_null() {
-        return Ok(Admitted::default());
-    }
-    let class = default_class(&cluster.list(classes, "").await?, &marks);
-    let changed = class.map(|class| set(request.field(&[]), &path, class));
+/// Sets the class of an object to the default one, unless it has one.
+fn set_default<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+    let (field, annotation, classes, marks) = match request.resource {
+        "ingresses" => (
+            "ingressClassName",
+            "kubernetes.io/ingress.class",
+            ("networking.k8s.io", "ingressclasses"),
+            ["ingressclass.kubernetes.io/is-default-class"; 2],
+        ),
+        _ => (
+            "storageClassName",
+            CLASS,
+            STORAGE_CLASSES,
+            [
+                "storageclass.kubernetes.io/is-default-class",
+                "storageclass.beta.kubernetes.io/is-default-class",
+            ],
+        ),
+    };
+    Box::pin(async move {
+        let annotation = request.field(&["metadata", "annotations", annotation]);
+        if !annotation.is_null() || !request.field(&["spec", field]).is_null() {
+            return Ok(Admitted::default());
+        }
+        let class = default_class(&cluster.list(classes, "").await?, &marks);
+        let changed = class.map(|class| set(request.field(&[]), &["spec", field], class));
 
-    Ok(changed.map(Admitted::changed).unwrap_or_default())
+        Ok(changed.map(Admitted::changed).unwrap_or_default())
+    })
 }
 
 /// The finalizer that protects an object.
@@ -118,9 +98,7 @@ fn protect<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a> 
         .filter(|missing| !items(object, &path).any(|own| own.as_str() == Some(missing)));
     let changed = missing.map(|missing| push(object, &path, missing));
 
-    Box::pin(ready(Ok(changed
-        .map(Admitted::changed)
-        .unwrap_or_default())))
+    answer(changed)
 }
 
 fn check_growth<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {

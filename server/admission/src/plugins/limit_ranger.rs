@@ -5,8 +5,9 @@
 use std::cmp::Ordering;
 
 use fieldmanager_structural::internal::Quantity;
-use fieldmanager_value::{Map, Str, Value};
+use fieldmanager_value::{Map, Value};
 
+use super::Steps::Both;
 use super::amounts::{Amounts, amounts, quantity, specified};
 use super::object::{at, containers, entries, items, set, text};
 use super::{Plugin, is_write};
@@ -16,8 +17,7 @@ use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation};
 pub(super) const LIMIT_RANGER: Plugin = Plugin {
     name: "LimitRanger",
     handles,
-    mutate: Some(mutate),
-    validate: Some(validate),
+    steps: Both(mutate, validate),
 };
 
 /// The largest number whose thousandths are compared.
@@ -54,14 +54,13 @@ fn mutate<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer
 
 /// A Pod whose containers have the defaults of a LimitRange; `None` if they need none.
 fn with_defaults(pod: &Value, range: &Value) -> Option<Value> {
-    let defaults = |field: &str| {
-        let limits =
-            items(range, &["spec", "limits"]).filter(|limit| text(limit, &["type"]) == "Container");
-        let defaults: Map = limits
-            .flat_map(|limit| entries(limit, &[field]))
-            .map(|(name, amount)| (name.clone(), amount.clone()))
-            .collect();
+    let defaults = |field: &str| -> Map {
+        let limits = items(range, &["spec", "limits"]);
+        let limits = limits.filter(|limit| text(limit, &["type"]) == "Container");
+        let defaults = limits.flat_map(|limit| entries(limit, &[field]));
         defaults
+            .map(|(name, amount)| (name, amount.clone()))
+            .collect()
     };
     let sides = [
         ("requests", "request", defaults("defaultRequest")),
@@ -69,31 +68,26 @@ fn with_defaults(pod: &Value, range: &Value) -> Option<Value> {
     ];
 
     let (mut pod, mut notes) = (pod.clone(), Vec::new());
-    for (list, prefix) in [
+    let lists = [
         ("containers", "container"),
         ("initContainers", "init container"),
-    ] {
+    ];
+    for (list, prefix) in lists {
         let mut changed = Vec::new();
         for container in items(&pod, &["spec", list]) {
             let mut container = container.clone();
             for (side, word, defaults) in &sides {
                 let path = ["resources", *side];
-                let missing = |(name, _): &(&Str, _)| at(&container, &path).get(name).is_none();
-                let added: Map = defaults
-                    .iter()
-                    .filter(missing)
-                    .map(|(name, amount)| (name.clone(), amount.clone()))
-                    .collect();
-                if added.is_empty() {
-                    continue;
+                let names = defaults.iter().map(|(name, _)| name.as_str());
+                let own = at(&container, &path);
+                let missing: Vec<&str> = names.filter(|name| own.get(name).is_none()).collect();
+                if !missing.is_empty() {
+                    let name = text(&container, &["name"]);
+                    notes.push(format!("{} {word} for {prefix} {name}", missing.join(", ")));
+                    let all = defaults.iter().chain(entries(own, &[]));
+                    let all: Map = all.map(|(name, own)| (name, own.clone())).collect();
+                    container = set(&container, &path, all);
                 }
-
-                let names: Vec<&str> = added.iter().map(|(name, _)| name.as_str()).collect();
-                let name = text(&container, &["name"]);
-                notes.push(format!("{} {word} for {prefix} {name}", names.join(", ")));
-                let own = entries(&container, &path).chain(&added);
-                let all: Map = own.map(|(name, own)| (name.clone(), own.clone())).collect();
-                container = set(&container, &path, all);
             }
             changed.push(container);
         }
@@ -109,9 +103,7 @@ fn with_defaults(pod: &Value, range: &Value) -> Option<Value> {
 
 fn validate<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
     Box::pin(async move {
-        let Some(object) = request.object else {
-            return Ok(Admitted::default());
-        };
+        let object = request.field(&[]);
         for range in &*cluster.list(("", "limitranges"), request.namespace).await? {
             let mut faults = Vec::new();
             for limit in items(range, &["spec", "limits"]) {
@@ -134,36 +126,25 @@ fn refuse(request: &AdmissionRequest<'_>, mut faults: Vec<String>) -> Result<(),
     }
 }
 
-/// What is limited: requests and limits.
-struct Limited {
-    requests: Amounts,
-    limits: Amounts,
-}
+const SIDES: [&str; 2] = ["requests", "limits"];
 
 /// Adds what is wrong with an object for one limit of a LimitRange.
 fn check(request: &AdmissionRequest<'_>, object: &Value, limit: &Value, faults: &mut Vec<String>) {
-    let side = |of: &Value, side: &str| amounts(at(of, &["resources", side]));
-    let both = |of: &Value| Limited {
-        requests: side(of, "requests"),
-        limits: side(of, "limits"),
-    };
+    let of_container = |container| SIDES.map(|side| amounts(at(container, &["resources", side])));
     let kind = text(limit, &["type"]);
-    let limited: Vec<Limited> = match (request.resource, kind) {
-        ("pods", "Container") => containers(object).map(both).collect(),
-        ("pods", "Pod") => vec![Limited {
-            requests: specified(object, "requests"),
-            limits: specified(object, "limits"),
-        }],
-        ("persistentvolumeclaims", "PersistentVolumeClaim") => vec![Limited {
-            requests: side(at(object, &["spec"]), "requests"),
-            limits: Amounts::new(),
-        }],
+    let limited: Vec<[Amounts; 2]> = match (request.resource, kind) {
+        ("pods", "Container") => containers(object).map(of_container).collect(),
+        ("pods", "Pod") => vec![SIDES.map(|side| specified(object, side))],
+        ("persistentvolumeclaims", "PersistentVolumeClaim") => {
+            let requests = amounts(at(object, &["spec", "resources", "requests"]));
+            vec![[requests, Amounts::new()]]
+        }
         _ => Vec::new(),
     };
 
-    for one in &limited {
+    for [requests, limits] in &limited {
         let of = |name: &str| {
-            let (request, limit) = (one.requests.get(name), one.limits.get(name));
+            let (request, limit) = (requests.get(name), limits.get(name));
             (("request", request.copied()), ("limit", limit.copied()))
         };
         for (name, least) in entries(limit, &["min"]) {
@@ -200,13 +181,11 @@ fn bound(
     }
 
     let [a, b, limit] = scaled([required, other, Some(enforced)]);
-    sides
-        .into_iter()
-        .zip([a, b])
-        .find_map(|((word, amount), scaled)| {
-            let amount = amount.filter(|_| scaled.cmp(&limit) == wrong)?;
-            Some(format!("{head} {enforced}, but {word} is {amount}"))
-        })
+    let mut sides = sides.into_iter().zip([a, b]);
+    sides.find_map(|((word, amount), scaled)| {
+        let amount = amount.filter(|_| scaled.cmp(&limit) == wrong)?;
+        Some(format!("{head} {enforced}, but {word} is {amount}"))
+    })
 }
 
 /// The numbers of amounts, in thousandths unless one is too large, both rounded up.
@@ -245,6 +224,7 @@ fn ratio(
     }
 
     let ratio = allowed as f64 / asked as f64;
-    let is_more = ratio * 1000.0 > scaled([Some(enforced), None, None])[0] as f64;
+    let most = (enforced.nanos + 999_999) / 1_000_000;
+    let is_more = ratio * 1000.0 > most as f64;
     is_more.then(|| format!("{head} {enforced}, but provided ratio is {ratio:.6}"))
 }

@@ -17,35 +17,12 @@ mod runtime_class;
 use std::future::ready;
 use std::sync::Arc;
 
-pub use quota::{ResourceQuota, recount};
+use fieldmanager_value::Value;
 
+pub use self::quota::{ResourceQuota, recount};
 use crate::{Admission, AdmissionRequest, Admitted, Answer, Cluster, Operation};
 
 pub use crate::pod_security::PodSecurity;
-
-/// The names of the plugins that this server has, in the order in which kube-apiserver runs them.
-///
-/// Behaviour: `AllOrderedPlugins` of `k8s.io/kubernetes/pkg/kubeapiserver/options/plugins.go`.
-pub const NAMES: [&str; 18] = [
-    "LimitRanger",
-    "TaintNodesByCondition",
-    "PodSecurity",
-    "Priority",
-    "DefaultTolerationSeconds",
-    "DefaultStorageClass",
-    "StorageObjectInUseProtection",
-    "PersistentVolumeClaimResize",
-    "RuntimeClass",
-    "CertificateApproval",
-    "CertificateSigning",
-    "ClusterTrustBundleAttest",
-    "CertificateSubjectRestriction",
-    "DefaultIngressClass",
-    "PodTopologyLabels",
-    "NodeDeclaredFeatureValidator",
-    "PodResizeValidator",
-    "ResourceQuota",
-];
 
 /// The names of all plugins of kube-apiserver, in the order in which it runs them.
 ///
@@ -92,47 +69,64 @@ pub const KNOWN: [&str; 39] = [
     "AlwaysDeny",
 ];
 
-/// The plugins with their names, in the order of [`NAMES`].
-///
-/// ```
-/// use fieldmanager_admission::plugins::{NAMES, all};
-/// let plugins = all();
-/// assert!(plugins.iter().map(|(name, _)| *name).eq(NAMES));
-/// assert!(plugins.iter().all(|(name, plugin)| plugin.name() == *name));
-/// ```
-pub fn all() -> Vec<(&'static str, Arc<dyn Admission>)> {
-    let plugins: [Arc<dyn Admission>; NAMES.len()] = [
-        Arc::new(limit_ranger::LIMIT_RANGER),
-        Arc::new(nodes::TAINT_NODES_BY_CONDITION),
-        Arc::new(PodSecurity),
-        Arc::new(priority::PRIORITY),
-        Arc::new(nodes::DEFAULT_TOLERATION_SECONDS),
-        Arc::new(classes::DEFAULT_STORAGE_CLASS),
-        Arc::new(classes::STORAGE_OBJECT_IN_USE_PROTECTION),
-        Arc::new(classes::PERSISTENT_VOLUME_CLAIM_RESIZE),
-        Arc::new(runtime_class::RUNTIME_CLASS),
-        Arc::new(certificates::CERTIFICATE_APPROVAL),
-        Arc::new(certificates::CERTIFICATE_SIGNING),
-        Arc::new(certificates::CLUSTER_TRUST_BUNDLE_ATTEST),
-        Arc::new(certificates::CERTIFICATE_SUBJECT_RESTRICTION),
-        Arc::new(classes::DEFAULT_INGRESS_CLASS),
-        Arc::new(nodes::POD_TOPOLOGY_LABELS),
-        Arc::new(resize::NODE_DECLARED_FEATURE_VALIDATOR),
-        Arc::new(resize::POD_RESIZE_VALIDATOR),
-        Arc::new(ResourceQuota::default()),
-    ];
-    NAMES.into_iter().zip(plugins).collect()
+/// Declares the plugins, in the order in which they run.
+macro_rules! plugins {
+    ($($name:literal => $plugin:expr,)*) => {
+        /// The names of the plugins that this server has, in the order in which kube-apiserver runs them.
+        ///
+        /// Behaviour: `AllOrderedPlugins` of `k8s.io/kubernetes/pkg/kubeapiserver/options/plugins.go`.
+        pub const NAMES: [&str; [$($name),*].len()] = [$($name),*];
+
+        /// The plugins with their names, in the order of [`NAMES`].
+        ///
+        /// ```
+        /// use fieldmanager_admission::plugins::{NAMES, all};
+        /// let plugins = all();
+        /// assert!(plugins.iter().map(|(name, _)| *name).eq(NAMES));
+        /// assert!(plugins.iter().all(|(name, plugin)| plugin.name() == *name));
+        /// ```
+        pub fn all() -> Vec<(&'static str, Arc<dyn Admission>)> {
+            vec![$(($name, Arc::new($plugin))),*]
+        }
+    };
+}
+
+plugins! {
+    "LimitRanger" => limit_ranger::LIMIT_RANGER,
+    "TaintNodesByCondition" => nodes::TAINT_NODES_BY_CONDITION,
+    "PodSecurity" => PodSecurity,
+    "Priority" => priority::PRIORITY,
+    "DefaultTolerationSeconds" => nodes::DEFAULT_TOLERATION_SECONDS,
+    "DefaultStorageClass" => classes::DEFAULT_STORAGE_CLASS,
+    "StorageObjectInUseProtection" => classes::STORAGE_OBJECT_IN_USE_PROTECTION,
+    "PersistentVolumeClaimResize" => classes::PERSISTENT_VOLUME_CLAIM_RESIZE,
+    "RuntimeClass" => runtime_class::RUNTIME_CLASS,
+    "CertificateApproval" => certificates::CERTIFICATE_APPROVAL,
+    "CertificateSigning" => certificates::CERTIFICATE_SIGNING,
+    "ClusterTrustBundleAttest" => certificates::CLUSTER_TRUST_BUNDLE_ATTEST,
+    "CertificateSubjectRestriction" => certificates::CERTIFICATE_SUBJECT_RESTRICTION,
+    "DefaultIngressClass" => classes::DEFAULT_INGRESS_CLASS,
+    "PodTopologyLabels" => nodes::POD_TOPOLOGY_LABELS,
+    "NodeDeclaredFeatureValidator" => resize::NODE_DECLARED_FEATURE_VALIDATOR,
+    "PodResizeValidator" => resize::POD_RESIZE_VALIDATOR,
+    "ResourceQuota" => ResourceQuota::default(),
 }
 
 /// One of the two steps of a plugin.
 type Step = for<'a> fn(AdmissionRequest<'a>, &'a dyn Cluster) -> Answer<'a>;
 
+/// What a plugin does.
+enum Steps {
+    Mutate(Step),
+    Validate(Step),
+    Both(Step, Step),
+}
+
 /// A plugin without a state.
 struct Plugin {
     name: &'static str,
     handles: fn(&AdmissionRequest<'_>) -> bool,
-    mutate: Option<Step>,
-    validate: Option<Step>,
+    steps: Steps,
 }
 
 impl Admission for Plugin {
@@ -145,7 +139,10 @@ impl Admission for Plugin {
     }
 
     fn mutate<'a>(&'a self, request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
-        run(self.mutate, request, cluster)
+        match self.steps {
+            Steps::Mutate(step) | Steps::Both(step, _) => step(request, cluster),
+            Steps::Validate(_) => answer(None),
+        }
     }
 
     fn validate<'a>(
@@ -153,19 +150,17 @@ impl Admission for Plugin {
         request: AdmissionRequest<'a>,
         cluster: &'a dyn Cluster,
     ) -> Answer<'a> {
-        run(self.validate, request, cluster)
+        match self.steps {
+            Steps::Validate(step) | Steps::Both(_, step) => step(request, cluster),
+            Steps::Mutate(_) => answer(None),
+        }
     }
 }
 
-fn run<'a>(
-    step: Option<Step>,
-    request: AdmissionRequest<'a>,
-    cluster: &'a dyn Cluster,
-) -> Answer<'a> {
-    match step {
-        Some(step) => step(request, cluster),
-        None => Box::pin(ready(Ok(Admitted::default()))),
-    }
+/// The answer with an object, should it be changed.
+fn answer(object: Option<Value>) -> Answer<'static> {
+    let changed = object.map(Admitted::changed);
+    Box::pin(ready(Ok(changed.unwrap_or_default())))
 }
 
 /// Whether a request makes an object.

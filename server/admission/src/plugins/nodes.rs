@@ -1,11 +1,10 @@
 //! Plugins about nodes, and about Pods on nodes: DefaultTolerationSeconds, TaintNodesByCondition, PodTopologyLabels.
 
-use std::future::ready;
-
 use fieldmanager_value::{Map, Value};
 
+use super::Steps::Mutate;
 use super::object::{at, items, push, set, text};
-use super::{Plugin, is_create, is_write};
+use super::{Plugin, answer, is_create, is_write};
 use crate::{AdmissionRequest, Admitted, Answer, Cluster};
 
 /// Tolerations of nodes that are not ready or not reachable for five minutes.
@@ -14,8 +13,7 @@ use crate::{AdmissionRequest, Admitted, Answer, Cluster};
 pub(super) const DEFAULT_TOLERATION_SECONDS: Plugin = Plugin {
     name: "DefaultTolerationSeconds",
     handles: |request| request.is_of("", "pods") && is_write(request),
-    mutate: Some(tolerate),
-    validate: None,
+    steps: Mutate(tolerate),
 };
 
 /// A new node is not ready.
@@ -24,8 +22,7 @@ pub(super) const DEFAULT_TOLERATION_SECONDS: Plugin = Plugin {
 pub(super) const TAINT_NODES_BY_CONDITION: Plugin = Plugin {
     name: "TaintNodesByCondition",
     handles: |request| request.is_of("", "nodes") && is_create(request),
-    mutate: Some(taint),
-    validate: None,
+    steps: Mutate(taint),
 };
 
 /// The region and the zone of a node are labels of its Pods.
@@ -37,8 +34,7 @@ pub(super) const POD_TOPOLOGY_LABELS: Plugin = Plugin {
         let is_pod = (request.group, request.resource) == ("", "pods");
         is_create(request) && is_pod && matches!(request.subresource, "" | "binding")
     },
-    mutate: Some(label),
-    validate: None,
+    steps: Mutate(label),
 };
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
@@ -64,7 +60,7 @@ fn tolerate<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a>
         ]);
         push(&pod, &path, toleration)
     });
-    Box::pin(ready(Ok(Admitted::changed(object))))
+    answer(Some(object))
 }
 
 fn taint<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a> {
@@ -75,7 +71,7 @@ fn taint<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a> {
     let taint = Map::from_iter([("key", NOT_READY), ("effect", "NoSchedule")]);
     let object = (!is_tainted).then(|| push(node, &path, taint));
 
-    Box::pin(ready(Ok(object.map(Admitted::changed).unwrap_or_default())))
+    answer(object)
 }
 
 fn label<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {

@@ -4,6 +4,7 @@
 
 use fieldmanager_value::Value;
 
+use super::Steps::Both;
 use super::object::{at, name, set, text};
 use super::{Plugin, is_write};
 use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation, ResourceName};
@@ -15,8 +16,7 @@ pub(super) const PRIORITY: Plugin = Plugin {
         let classes = request.is_of("scheduling.k8s.io", "priorityclasses");
         is_write(request) && (request.is_of("", "pods") || classes)
     },
-    mutate: Some(mutate),
-    validate: Some(validate),
+    steps: Both(mutate, validate),
 };
 
 const CLASSES: ResourceName<'static> = ("scheduling.k8s.io", "priorityclasses");

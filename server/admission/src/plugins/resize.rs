@@ -4,6 +4,7 @@ use fieldmanager_managedfields::Cause;
 use fieldmanager_value::Value;
 
 use super::Plugin;
+use super::Steps::Validate;
 use super::amounts::{amounts, are_equal, quantity, total};
 use super::object::{at, items, name, text};
 use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation};
@@ -15,8 +16,7 @@ use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation};
 pub(super) const NODE_DECLARED_FEATURE_VALIDATOR: Plugin = Plugin {
     name: "NodeDeclaredFeatureValidator",
     handles: |request| changes_bound_pod(request, &["", "resize"]),
-    mutate: None,
-    validate: Some(check_features),
+    steps: Validate(check_features),
 };
 
 /// A Pod that is resized must fit its node.
@@ -25,8 +25,7 @@ pub(super) const NODE_DECLARED_FEATURE_VALIDATOR: Plugin = Plugin {
 pub(super) const POD_RESIZE_VALIDATOR: Plugin = Plugin {
     name: "PodResizeValidator",
     handles: |request| changes_bound_pod(request, &["resize"]),
-    mutate: None,
-    validate: Some(check_size),
+    steps: Validate(check_size),
 };
 
 const FEATURE: &str = "InPlacePodLevelResourcesVerticalScaling";
@@ -52,10 +51,8 @@ fn check_features<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -
     Box::pin(async move {
         let stays = ["requests", "limits"].into_iter().all(|side| {
             let path = ["spec", "resources", side];
-            are_equal(
-                &amounts(request.field(&path)),
-                &amounts(request.old_field(&path)),
-            )
+            let [new, old] = [request.field(&path), request.old_field(&path)].map(amounts);
+            are_equal(&new, &old)
         });
         if stays {
             return Ok(Admitted::default());

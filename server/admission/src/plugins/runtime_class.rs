@@ -3,7 +3,9 @@
 //! Behaviour: `k8s.io/kubernetes/plugin/pkg/admission/runtimeclass/admission.go`.
 
 use fieldmanager_value::Value;
+use fieldmanager_value::internal::proceed;
 
+use super::Steps::Both;
 use super::amounts::{amounts, are_equal};
 use super::object::{at, entries, items, set, text};
 use super::{Plugin, is_create};
@@ -13,8 +15,7 @@ use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial};
 pub(super) const RUNTIME_CLASS: Plugin = Plugin {
     name: "RuntimeClass",
     handles: |request| request.is_of("", "pods") && is_create(request),
-    mutate: Some(mutate),
-    validate: Some(validate),
+    steps: Both(mutate, validate),
 };
 
 const OTHER_OVERHEAD: &str =
@@ -77,11 +78,10 @@ fn schedule(
 
     let path = ["spec", "tolerations"];
     let merged = merge(items(pod, &path).chain(items(scheduling, &["tolerations"])));
-    Ok(if merged.is_empty() {
-        changed
-    } else {
-        set(&changed, &path, merged)
-    })
+    match &*merged {
+        [] => Ok(changed),
+        _ => Ok(set(&changed, &path, merged)),
+    }
 }
 
 /// Tolerations without those that another one includes.
@@ -91,6 +91,9 @@ fn merge<'v>(all: impl Iterator<Item = &'v Value>) -> Vec<Value> {
     let all: Vec<&Value> = all.collect();
     let mut merged: Vec<Value> = Vec::new();
     for (at, one) in all.iter().enumerate() {
+        if !proceed(all.len() as u64) {
+            break;
+        }
         let mut later = all.iter().skip(at + 1);
         let is_redundant = merged.iter().any(|other| includes(other, one))
             || later.any(|other| !is_same(one, other) && includes(other, one));

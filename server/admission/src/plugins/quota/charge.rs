@@ -14,15 +14,19 @@ use crate::{AdmissionRequest, Cluster, Denial, ResourceName};
 
 /// The resources whose objects are counted by other names than that of the resource.
 pub(super) const RESOURCES: [ResourceName<'static>; 8] = [
-    ("", "pods"),
-    ("", "services"),
-    ("", "persistentvolumeclaims"),
-    ("resource.k8s.io", "resourceclaims"),
+    PODS,
+    SERVICES,
+    VOLUME_CLAIMS,
+    DEVICE_CLAIMS,
     ("", "configmaps"),
     ("", "resourcequotas"),
     ("", "replicationcontrollers"),
     ("", "secrets"),
 ];
+const PODS: ResourceName<'static> = ("", "pods");
+const SERVICES: ResourceName<'static> = ("", "services");
+const VOLUME_CLAIMS: ResourceName<'static> = ("", "persistentvolumeclaims");
+const DEVICE_CLAIMS: ResourceName<'static> = ("resource.k8s.io", "resourceclaims");
 
 const STORAGE_CLASS: &str = ".storageclass.storage.k8s.io/";
 const DEVICES: &str = ".deviceclass.resource.k8s.io/devices";
@@ -35,16 +39,14 @@ const ALL_DEVICES: i64 = 32;
 /// Behaviour: `Handles` of the evaluators of `k8s.io/kubernetes/pkg/quota/v1/evaluator/core`.
 pub(super) fn charges(request: &AdmissionRequest<'_>) -> bool {
     let is_update = !is_create(request);
-    match (request.group, request.resource, request.subresource) {
-        ("", "pods", "resize") => is_update,
-        ("", "pods", "") if is_update => {
+    match ((request.group, request.resource), request.subresource) {
+        (PODS, "") if is_update => {
             let [old, new] = [request.old, request.object].map(|pod| pod.map(pods::is_terminating));
             old != new
         }
-        ("", "persistentvolumeclaims", "status") => is_update,
-        ("", "services" | "persistentvolumeclaims", "")
-        | ("resource.k8s.io", "resourceclaims", "") => is_write(request),
-        (group, resource, "") => !is_update && !is_ignored((group, resource)),
+        (PODS, "resize") | (VOLUME_CLAIMS, "status") => is_update,
+        (SERVICES | VOLUME_CLAIMS | DEVICE_CLAIMS, "") => is_write(request),
+        (resource, "") => !is_update && !is_ignored(resource),
         _ => false,
     }
 }
@@ -71,63 +73,40 @@ pub(super) fn is_ignored(resource: ResourceName<'_>) -> bool {
     )
 }
 
-/// The kinds of objects that need more than a place.
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Pods,
-    Services,
-    Volumes,
-    Devices,
-    Other,
-}
-
 /// How the objects of a resource are charged.
-pub(super) struct Charge {
-    kind: Kind,
+pub(super) struct Charge<'r> {
+    resource: ResourceName<'r>,
     /// `count/deployments.apps`.
     count: String,
-    /// The name of old for the same, such as `configmaps`; empty if there is none.
-    alias: String,
+    /// The name of old for the same, such as `configmaps`.
+    alias: Option<String>,
     /// The extended resources of classes of devices.
     classes: BTreeMap<String, String>,
 }
 
-impl Charge {
+impl<'r> Charge<'r> {
     /// How the objects of a resource are charged in a cluster.
     pub(super) async fn new(
-        resource: ResourceName<'_>,
+        resource: ResourceName<'r>,
         cluster: &dyn Cluster,
     ) -> Result<Self, Denial> {
-        let kind = match resource {
-            ("", "pods") => Kind::Pods,
-            ("", "services") => Kind::Services,
-            ("", "persistentvolumeclaims") => Kind::Volumes,
-            ("resource.k8s.io", "resourceclaims") => Kind::Devices,
-            _ => Kind::Other,
-        };
         let mut classes = BTreeMap::new();
-        if kind == Kind::Devices {
-            for class in &*cluster
-                .list(("resource.k8s.io", "deviceclasses"), "")
-                .await?
-            {
+        if resource == DEVICE_CLAIMS {
+            let resource = ("resource.k8s.io", "deviceclasses");
+            for class in &*cluster.list(resource, "").await? {
                 let extended = text(class, &["spec", "extendedResourceName"]);
                 classes.insert(name(class).to_owned(), extended.to_owned());
             }
         }
 
-        let has_alias = resource.0.is_empty() && RESOURCES.contains(&(("", resource.1)));
+        let has_alias = resource.0.is_empty() && RESOURCES.contains(&resource);
         Ok(Charge {
-            kind,
+            resource,
             count: match resource {
                 ("", name) => format!("count/{name}"),
                 (group, name) => format!("count/{name}.{group}"),
             },
-            alias: if has_alias {
-                resource.1.to_owned()
-            } else {
-                String::new()
-            },
+            alias: has_alias.then(|| resource.1.to_owned()),
             classes,
         })
     }
@@ -135,18 +114,16 @@ impl Charge {
     /// Whether objects of the resource are counted by this name in a quota.
     pub(super) fn tracks(&self, name: &str) -> bool {
         name == self.count
-            || (!self.alias.is_empty() && name == self.alias)
-            || match self.kind {
-                Kind::Pods => pods::tracks(name),
-                Kind::Services => matches!(name, "services.nodeports" | "services.loadbalancers"),
-                Kind::Volumes => {
-                    let of_class = name
-                        .split_once(STORAGE_CLASS)
-                        .map_or(name, |(_, rest)| rest);
+            || self.alias.as_deref() == Some(name)
+            || match self.resource {
+                PODS => pods::tracks(name),
+                SERVICES => matches!(name, "services.nodeports" | "services.loadbalancers"),
+                VOLUME_CLAIMS => {
+                    let of_class = name.split(STORAGE_CLASS).last().unwrap_or(name);
                     matches!(of_class, "persistentvolumeclaims" | "requests.storage")
                 }
-                Kind::Devices => self.tracks_devices(name),
-                Kind::Other => false,
+                DEVICE_CLAIMS => self.tracks_devices(name),
+                _ => false,
             }
     }
 
@@ -163,15 +140,14 @@ impl Charge {
     pub(super) fn usage(&self, object: &Value) -> Amounts {
         let one = Quantity::count(1);
         let mut usage = Amounts::from([(self.count.clone(), one)]);
-        if !self.alias.is_empty() && self.kind != Kind::Pods {
-            usage.insert(self.alias.clone(), one);
-        }
-        match self.kind {
-            Kind::Pods => pods::add_usage(&mut usage, object),
-            Kind::Services => add_service(&mut usage, object),
-            Kind::Volumes => add_volume(&mut usage, object),
-            Kind::Devices => self.add_devices(&mut usage, object),
-            Kind::Other => {}
+        let alias = self.alias.clone().filter(|_| self.resource != PODS);
+        usage.extend(alias.map(|alias| (alias, one)));
+        match self.resource {
+            PODS => pods::add_usage(&mut usage, object),
+            SERVICES => add_service(&mut usage, object),
+            VOLUME_CLAIMS => add_volume(&mut usage, object),
+            DEVICE_CLAIMS => self.add_devices(&mut usage, object),
+            _ => {}
         }
         usage
     }
@@ -180,23 +156,19 @@ impl Charge {
     ///
     /// Behaviour: `Matches` of `k8s.io/apiserver/pkg/quota/v1/generic/evaluator.go`.
     pub(super) fn is_in_scope(&self, quota: &Value, object: &Value) -> bool {
-        let includes = |scope: &str, operator: &str, values: &Value| match self.kind {
-            Kind::Pods => pods::is_in_scope(object, scope, operator, values),
-            Kind::Volumes if scope == "VolumeAttributesClass" => {
-                let classes: [&[&str]; 3] = [
-                    &["spec", "volumeAttributesClassName"],
-                    &["status", "currentVolumeAttributesClassName"],
-                    &[
-                        "status",
-                        "modifyVolumeStatus",
-                        "targetVolumeAttributesClassName",
-                    ],
+        let includes = |scope: &str, operator: &str, values: &Value| match self.resource {
+            PODS => pods::is_in_scope(object, scope, operator, values),
+            VOLUME_CLAIMS if scope == "VolumeAttributesClass" => {
+                let modified = "modifyVolumeStatus";
+                let classes = [
+                    text(object, &["spec", "volumeAttributesClassName"]),
+                    text(object, &["status", "currentVolumeAttributesClassName"]),
+                    text(
+                        object,
+                        &["status", modified, "targetVolumeAttributesClassName"],
+                    ),
                 ];
-                let classes = classes.map(|path| text(object, path));
-                let mut named = classes
-                    .into_iter()
-                    .filter(|class| !class.is_empty())
-                    .peekable();
+                let mut named = classes.iter().filter(|class| !class.is_empty()).peekable();
                 match named.peek() {
                     None => selects("", operator, values),
                     Some(_) => named.any(|class| selects(class, operator, values)),
@@ -217,8 +189,8 @@ impl Charge {
 
     /// What the containers of a Pod must ask for, because a quota counts it, and do not.
     pub(super) fn missing(&self, names: &BTreeSet<&str>, object: &Value) -> Option<String> {
-        match self.kind {
-            Kind::Pods => pods::missing(names, object),
+        match self.resource {
+            PODS => pods::missing(names, object),
             _ => None,
         }
     }
@@ -273,11 +245,7 @@ pub(super) fn selects(class: &str, operator: &str, values: &Value) -> bool {
 /// Behaviour: `serviceEvaluator.Usage` of `services.go`.
 fn add_service(usage: &mut Amounts, service: &Value) {
     let ports = || items(service, &["spec", "ports"]);
-    let has_port = |port: &&Value| {
-        at(port, &["nodePort"])
-            .as_i64()
-            .is_some_and(|port| port != 0)
-    };
+    let has_port = |port: &&Value| !matches!(at(port, &["nodePort"]), Value::Null | Value::Int(0));
     let allocates = at(service, &["spec", "allocateLoadBalancerNodePorts"]).as_bool();
     let (balancers, ports) = match text(service, &["spec", "type"]) {
         "NodePort" => (0, ports().count()),
@@ -286,11 +254,11 @@ fn add_service(usage: &mut Amounts, service: &Value) {
         _ => (0, 0),
     };
     let ports = i64::try_from(ports).unwrap_or(i64::MAX);
-    usage.insert(
-        "services.loadbalancers".to_owned(),
-        Quantity::count(balancers),
-    );
-    usage.insert("services.nodeports".to_owned(), Quantity::count(ports));
+    let numbers = [
+        ("services.loadbalancers", balancers),
+        ("services.nodeports", ports),
+    ];
+    usage.extend(numbers.map(|(name, number)| (name.to_owned(), Quantity::count(number))));
 }
 
 /// Behaviour: `pvcEvaluator.Usage` of `persistent_volume_claims.go`.
@@ -305,11 +273,8 @@ fn add_volume(usage: &mut Amounts, claim: &Value) {
     };
     let asked = whole(&["spec", "resources", "requests", "storage"]);
     let given = whole(&["status", "allocatedResources", "storage"]);
-    let size = asked.map(|asked| {
-        given
-            .filter(|given| given.nanos > asked.nanos)
-            .unwrap_or(asked)
-    });
+    let is_more = |given: &Quantity| asked.is_some_and(|asked| given.nanos > asked.nanos);
+    let size = given.filter(is_more).or(asked);
 
     let amounts = [
         ("persistentvolumeclaims", Some(Quantity::count(1))),

@@ -66,40 +66,33 @@ impl Admission for ResourceQuota {
 async fn charge_quotas(
     request: &AdmissionRequest<'_>,
     cluster: &dyn Cluster,
-    charge: &Charge,
+    charge: &Charge<'_>,
 ) -> Result<(), Denial> {
-    let mut failed: Option<BTreeSet<String>> = None;
-    for _ in 0..ATTEMPTS {
+    let mut failed = BTreeSet::new();
+    for attempt in 0..ATTEMPTS {
         let quotas = cluster.list(QUOTAS, request.namespace).await?;
-        let is_open = |quota: &&Value| {
-            failed
-                .as_ref()
-                .is_none_or(|names| names.contains(name(quota)))
-        };
+        let is_open = |quota: &&Value| attempt == 0 || failed.contains(name(quota));
         let open: Vec<&Value> = quotas.iter().filter(is_open).collect();
         let charged = charge_request(request, charge, &open)?;
         if request.dry_run {
             return Ok(());
         }
 
-        let mut conflicts = BTreeSet::new();
+        failed.clear();
         for quota in charged {
             let name = name(&quota).to_owned();
             if !cluster.update_status(QUOTAS, quota).await? {
-                conflicts.insert(name);
+                failed.insert(name);
             }
         }
-        if conflicts.is_empty() {
+        if failed.is_empty() {
             return Ok(());
         }
-        failed = Some(conflicts);
     }
 
-    let first = failed
-        .and_then(|names| names.last().cloned())
-        .unwrap_or_default();
+    let last = failed.last().map_or("", String::as_str);
     Err(Status::conflict(format!(
-        "Operation cannot be fulfilled on resourcequotas {first:?}: the object has been modified; please apply your \
+        "Operation cannot be fulfilled on resourcequotas {last:?}: the object has been modified; please apply your \
          changes to the latest version and try again"
     ))
     .into())
@@ -110,7 +103,7 @@ async fn charge_quotas(
 /// Behaviour: `CheckRequest` of `controller.go`.
 fn charge_request(
     request: &AdmissionRequest<'_>,
-    charge: &Charge,
+    charge: &Charge<'_>,
     quotas: &[&Value],
 ) -> Result<Vec<Value>, Denial> {
     let object = request.field(&[]);
@@ -173,31 +166,24 @@ fn charge_one(
 ) -> Result<Option<Value>, Denial> {
     let status = |field: &str| amounts(at(quota, &["status", field]));
     let (hard, used) = (status("hard"), status("used"));
-    let requested = delta.iter();
-    let requested =
-        requested.filter(|(name, amount)| amount.nanos != 0 && hard.contains_key(*name));
-    let requested: Amounts = requested
-        .map(|(name, amount)| (name.clone(), *amount))
-        .collect();
+    let mut requested = delta.clone();
+    requested.retain(|name, amount| amount.nanos != 0 && hard.contains_key(name));
     if requested.is_empty() {
         return Ok(None);
     }
 
     let mut sum = used.clone();
     add(&mut sum, &requested);
-    let exceeds = |name: &&String| match (sum.get(*name), hard.get(*name)) {
-        (Some(sum), Some(hard)) => sum.nanos > hard.nanos,
-        _ => false,
+    let is_over = |name: &&String| {
+        let both = sum.get(*name).zip(hard.get(*name));
+        both.is_some_and(|(sum, hard)| sum.nanos > hard.nanos)
     };
-    let exceeded: Vec<&String> = requested.keys().filter(exceeds).collect();
+    let exceeded: Vec<&String> = requested.keys().filter(is_over).collect();
     if !exceeded.is_empty() && request.subresource != "status" {
         let of = |amounts: &Amounts| {
-            let own = |name: &&String| Some(format!("{name}={}", amounts.get(*name)?));
-            exceeded
-                .iter()
-                .filter_map(own)
-                .collect::<Vec<_>>()
-                .join(",")
+            let part = |name: &&String| Some(format!("{name}={}", amounts.get(*name)?));
+            let parts: Vec<String> = exceeded.iter().filter_map(part).collect();
+            parts.join(",")
         };
         return Err(request.forbidden(&format!(
             "exceeded quota: {}, requested: {}, used: {}, limited: {}",

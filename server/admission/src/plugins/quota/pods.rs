@@ -14,18 +14,23 @@ use super::charge::selects;
 
 /// Whether a quota counts something of Pods by this name.
 pub(super) fn tracks(name: &str) -> bool {
-    let short = ["requests.", "limits."]
-        .iter()
-        .find_map(|side| name.strip_prefix(side));
-    let is_native = !name.contains('/') || name.contains("kubernetes.io/");
-    matches!(
-        short.unwrap_or(name),
-        "cpu" | "memory" | "ephemeral-storage"
-    ) || name.starts_with("hugepages-")
-        || name.strip_prefix("requests.").is_some_and(|extended| {
-            let is_implicit = extended.starts_with("deviceclass.resource.kubernetes.io/");
-            extended.starts_with("hugepages-") || is_implicit || !is_native
-        })
+    let asked = name.strip_prefix("requests.");
+    matches!(without_side(name), "cpu" | "memory" | "ephemeral-storage")
+        || name.starts_with("hugepages-")
+        || asked.is_some_and(|name| name.starts_with("hugepages-") || is_extended(name))
+}
+
+/// Whether the name of a resource is none of Kubernetes, or that of a class of devices.
+fn is_extended(name: &str) -> bool {
+    name.starts_with("deviceclass.resource.kubernetes.io/")
+        || (name.contains('/') && !name.contains("kubernetes.io/"))
+}
+
+/// `cpu` of `requests.cpu`.
+fn without_side(name: &str) -> &str {
+    let sides = ["requests.", "limits."];
+    let short = sides.iter().find_map(|side| name.strip_prefix(side));
+    short.unwrap_or(name)
 }
 
 /// Whether a Pod ends by itself after a time.
@@ -54,15 +59,10 @@ pub(super) fn is_in_scope(pod: &Value, scope: &str, operator: &str, values: &Val
 fn is_near_other_namespaces(pod: &Value) -> bool {
     ["podAffinity", "podAntiAffinity"].iter().any(|affinity| {
         let affinity = at(pod, &["spec", "affinity", affinity]);
-        let required = items(
-            affinity,
-            &["requiredDuringSchedulingIgnoredDuringExecution"],
-        );
-        let preferred = items(
-            affinity,
-            &["preferredDuringSchedulingIgnoredDuringExecution"],
-        )
-        .map(|term| at(term, &["podAffinityTerm"]));
+        let terms = |when: &str| items(affinity, &[when]);
+        let required = terms("requiredDuringSchedulingIgnoredDuringExecution");
+        let preferred = terms("preferredDuringSchedulingIgnoredDuringExecution")
+            .map(|term| at(term, &["podAffinityTerm"]));
         required.chain(preferred).any(|term| {
             let has_names = items(term, &["namespaces"]).next().is_some();
             has_names || !at(term, &["namespaceSelector"]).is_null()
@@ -80,25 +80,17 @@ pub(super) fn missing(names: &BTreeSet<&str>, pod: &Value) -> Option<String> {
         let side = |side: &str| amounts(at(container, &["resources", side]));
         let named = by_names(&side("requests"), &side("limits"));
         for &name in names.iter().filter(|name| !named.contains_key(**name)) {
-            let short = ["requests.", "limits."]
-                .iter()
-                .find_map(|side| name.strip_prefix(side));
-            if matches!(short.unwrap_or(name), "cpu" | "memory") {
+            if matches!(without_side(name), "cpu" | "memory") {
                 let of = missing.entry(name).or_default();
                 of.insert(text(container, &["name"]));
             }
         }
     }
 
-    let missing: Vec<String> = missing
-        .into_iter()
-        .map(|(name, of)| {
-            format!(
-                "{name} for: {}",
-                of.into_iter().collect::<Vec<_>>().join(",")
-            )
-        })
-        .collect();
+    let joined = |of: BTreeSet<&str>| of.into_iter().collect::<Vec<_>>().join(",");
+    let missing = missing.into_iter();
+    let missing = missing.map(|(name, of)| format!("{name} for: {}", joined(of)));
+    let missing: Vec<String> = missing.collect();
     (!missing.is_empty()).then(|| format!("must specify {}", missing.join("; ")))
 }
 
@@ -107,21 +99,17 @@ fn by_names(requests: &Amounts, limits: &Amounts) -> Amounts {
     let mut named = Amounts::from([("pods".to_owned(), Quantity::count(1))]);
     for (name, amount) in requests {
         let is_compute = matches!(&**name, "cpu" | "memory" | "ephemeral-storage");
-        let is_native = !name.contains('/') || name.contains("kubernetes.io/");
-        let is_implicit = name.starts_with("deviceclass.resource.kubernetes.io/");
         let is_counted = is_compute || name.starts_with("hugepages-");
         if is_counted {
             named.insert(name.clone(), *amount);
         }
-        if is_counted || is_implicit || !is_native {
+        if is_counted || is_extended(name) {
             named.insert(format!("requests.{name}"), *amount);
         }
     }
     for name in ["cpu", "memory", "ephemeral-storage"] {
-        let limit = limits
-            .get(name)
-            .map(|limit| (format!("limits.{name}"), *limit));
-        named.extend(limit);
+        let limit = limits.get(name).copied();
+        named.extend(limit.map(|limit| (format!("limits.{name}"), limit)));
     }
     named
 }
@@ -130,10 +118,8 @@ fn by_names(requests: &Amounts, limits: &Amounts) -> Amounts {
 pub(super) fn add_usage(usage: &mut Amounts, pod: &Value) {
     let has_ended = matches!(text(pod, &["status", "phase"]), "Failed" | "Succeeded");
     if !has_ended && !is_overdue(pod) {
-        usage.extend(by_names(
-            &total(pod, "requests", true),
-            &total(pod, "limits", true),
-        ));
+        let [requests, limits] = ["requests", "limits"].map(|side| total(pod, side, true));
+        usage.extend(by_names(&requests, &limits));
     }
 }
 
