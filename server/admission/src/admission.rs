@@ -20,6 +20,8 @@ pub struct Admitted {
     pub warnings: Vec<String>,
     /// Annotations for the log: a key and a text. The first text of a key stays.
     pub annotations: Vec<(String, String)>,
+    /// What was done, for people, such as `LimitRanger changed the object`.
+    pub effects: Vec<String>,
     /// What the participant has to know if all of them are asked once more; `None` if it need not know anything.
     pub round: Option<Round>,
 }

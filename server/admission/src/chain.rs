@@ -25,7 +25,11 @@ pub async fn mutate(
         let object = all.object.clone();
         let request = changed(request, object.as_ref());
         rounds.push(match participant.handles(&request) {
-            true => add(&mut all, participant.mutate(request, cluster).await)?,
+            true => add(
+                &mut all,
+                &**participant,
+                participant.mutate(request, cluster).await,
+            )?,
             false => None,
         });
     }
@@ -36,7 +40,7 @@ pub async fn mutate(
             let request = changed(request, object.as_ref());
             if participant.handles(&request) {
                 let again = participant.mutate_again(request, cluster, first.as_ref());
-                add(&mut all, again.await)?;
+                add(&mut all, &**participant, again.await)?;
             }
         }
     }
@@ -56,8 +60,12 @@ pub async fn validate(
     let mut all = Admitted::default();
     for participant in participants {
         if participant.handles(&request) {
-            add(&mut all, participant.validate(request, cluster).await)?;
-            all.object = None;
+            let answer = participant.validate(request, cluster).await;
+            let answer = answer.map(|admitted| Admitted {
+                object: None,
+                ..admitted
+            });
+            add(&mut all, &**participant, answer)?;
         }
     }
     Ok(all)
@@ -71,16 +79,39 @@ fn changed<'a>(request: AdmissionRequest<'a>, object: Option<&'a Value>) -> Admi
     }
 }
 
+/// The names of the webhooks that changed an object, by the annotations that they are logged with.
+fn webhooks_of(annotations: &[(String, String)]) -> Vec<String> {
+    let read = annotations.iter().map(|(_, text)| Value::from_json(text));
+    let logged = read.filter_map(Result::ok);
+    let changed = logged.filter(|logged| logged.get("mutated") == Some(&Value::from(true)));
+    let names = changed.filter_map(|logged| Some(logged.get("webhook")?.as_str()?.to_owned()));
+    names.collect()
+}
+
 /// Adds what a participant answered. A refusal gets the warnings of those before.
-fn add(all: &mut Admitted, answer: Result<Admitted, Denial>) -> Result<Option<Round>, Denial> {
+fn add(
+    all: &mut Admitted,
+    participant: &dyn Admission,
+    answer: Result<Admitted, Denial>,
+) -> Result<Option<Round>, Denial> {
     match answer {
         Ok(admitted) => {
+            if admitted.object.is_some() {
+                let name = match webhooks_of(&admitted.annotations) {
+                    names if names.is_empty() => participant.name().to_owned(),
+                    names => names.join(", "),
+                };
+                all.effects.push(format!("{name} changed the object"));
+            }
             all.object = admitted.object.or(all.object.take());
             all.warnings.extend(admitted.warnings);
             all.annotations.extend(admitted.annotations);
             Ok(admitted.round)
         }
         Err(mut denial) => {
+            if denial.by.is_empty() {
+                participant.name().clone_into(&mut denial.by);
+            }
             denial.warnings.splice(..0, all.warnings.drain(..));
             Err(denial)
         }

@@ -14,6 +14,8 @@ pub struct Denial {
     pub warnings: Vec<String>,
     /// The seconds after which the client may try again; 0 if it need not.
     pub retry_after: u32,
+    /// Who refuses it: the name of a plugin, a webhook or a closure.
+    pub by: String,
 }
 
 impl From<Status> for Denial {
@@ -23,6 +25,7 @@ impl From<Status> for Denial {
             body: None,
             warnings: Vec::new(),
             retry_after: 0,
+            by: String::new(),
         }
     }
 }

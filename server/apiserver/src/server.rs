@@ -330,8 +330,29 @@ impl Builder {
     /// [plugins](fieldmanager_admission::plugins::NAMES) that kube-apiserver runs by default, but ServiceAccount.
     #[must_use]
     pub fn admission_plugins(mut self, names: &[&str]) -> Self {
-        self.participants.retain(|name| names.contains(&name));
+        self.participants.retain(names);
         self
+    }
+
+    /// A URL at which the webhook behind a service is, in place of the address of the service: that of a server in a test, such as
+    /// `https://127.0.0.1:9443`, or `http://127.0.0.1:9443` for one without TLS. May be called for several services.
+    #[cfg(feature = "net")]
+    #[must_use]
+    pub fn webhook_service(mut self, namespace: &str, name: &str, url: &str) -> Self {
+        let services = &mut self.participants.addresses.services;
+        services.insert(format!("{namespace}/{name}"), url.to_owned());
+        self
+    }
+
+    /// The certificates, in PEM, of the authorities that signed those of webhooks, for configurations without a `caBundle`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the text.
+    #[cfg(feature = "net")]
+    pub fn webhook_authorities(mut self, authorities: &str) -> Result<Self, String> {
+        self.participants.trust(authorities)?;
+        Ok(self)
     }
 
     /// Adds a participant in admission, which runs behind those that were added before.
@@ -387,6 +408,21 @@ impl Builder {
         validate: impl Fn(&AdmissionRequest<'_>) -> Result<(), String> + Send + Sync + 'static,
     ) -> Self {
         self.admission(validating(name, validate))
+    }
+
+    /// Converts the objects of a definition with `strategy: Webhook` by a closure, in place of the webhook. It gets an object and
+    /// the `apiVersion` that the object is to have; its error is the text of the answer.
+    ///
+    /// The name of the definition is `PLURAL.GROUP`, such as `shops.example.com`.
+    #[must_use]
+    pub fn convert(
+        mut self,
+        definition: &str,
+        convert: impl Fn(&Value, &str) -> Result<Value, String> + Send + Sync + 'static,
+    ) -> Self {
+        let converters = &mut self.participants.converters;
+        converters.insert(definition.to_owned(), Arc::new(convert));
+        self
     }
 
     /// Whether requests without credentials are those of the user `system:anonymous`; they are refused with 401 by default.

@@ -89,6 +89,8 @@ pub struct CustomResource {
     pub preserve_unknown_fields: bool,
     /// The versions, in the order of the document.
     pub versions: Vec<Version>,
+    /// Whether a webhook converts objects between versions; otherwise only their `apiVersion` differs.
+    pub converts_by_webhook: bool,
 }
 
 /// The names of a resource.

@@ -90,6 +90,10 @@ impl CustomResource {
             scope: reader.scope(spec, &path),
             preserve_unknown_fields: reader.flag(spec, "preserveUnknownFields", &path),
             versions: reader.versions(spec, &path),
+            converts_by_webhook: spec
+                .get("conversion")
+                .and_then(|conversion| conversion.get("strategy")?.as_str())
+                == Some("Webhook"),
         });
 
         match read {

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use fieldmanager_access::{Attributes, Decision, User};
 use fieldmanager_admission::{
-    Admission, AdmissionRequest, Admitted, Cluster, Denial, Operation, ResourceName,
+    AdmissionRequest, Admitted, Cluster, Denial, Equivalent, Operation, ResourceName, mutate,
+    validate,
 };
 use fieldmanager_handlers::{Outcome, Pending, Subresource};
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 use futures::future::BoxFuture;
 
+use super::read::internal;
 use super::{Call, Core, Failure};
 use crate::log::note;
 use crate::object::{map, text, with};
@@ -86,13 +88,6 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// What the participants of a phase made of a request.
-#[derive(Default)]
-struct Made {
-    object: Option<Value>,
-    warnings: Vec<String>,
-}
-
 impl Core {
     /// Lets the plugins and webhooks change the object of a request, or refuse it.
     pub(super) async fn mutate(
@@ -105,8 +100,9 @@ impl Core {
         let made = self
             .run(Phase::Mutate, subject, options, old, Some(object))
             .await;
-        let Made { object, warnings } =
-            made.map_err(|denial| refused(pending.warnings(), denial))?;
+        let Admitted {
+            object, warnings, ..
+        } = made.map_err(|denial| refused(pending.warnings(), denial))?;
         match object {
             Some(object) => pending.admit(object, warnings),
             None => pending.warn(warnings),
@@ -158,7 +154,7 @@ impl Core {
         add_warnings(&mut outcome.warnings, made.warnings);
         if let Some(object) = made.object {
             let decoded = handlers.decoded(Subresource::Object, &object);
-            outcome.object = decoded.map_err(super::read::internal)?;
+            outcome.object = decoded.map_err(internal)?;
         }
         self.validate(&subject, &options, None, &mut outcome)
             .await?;
@@ -208,29 +204,21 @@ impl Core {
         options: &Value,
         old: Option<&Value>,
         object: Option<&Value>,
-    ) -> Result<Made, Denial> {
-        let mut made = Made::default();
-        for participant in self.participants.all() {
-            let request = subject.request(options, old, made.object.as_ref().or(object));
-            if !participant.handles(&request) {
-                continue;
-            }
-            let answer = match phase {
-                Phase::Mutate => participant.mutate(request, self),
-                Phase::Validate => participant.validate(request, self),
-            };
-            match answer.await {
-                Ok(admitted) => made.take(phase, &**participant, admitted),
-                Err(mut denial) => {
-                    let effect = format!("{} refused it", participant.name());
-                    note(|entry| entry.admission.push(effect));
-                    made.warnings.append(&mut denial.warnings);
-                    denial.warnings = made.warnings;
-                    return Err(denial);
-                }
-            }
+    ) -> Result<Admitted, Denial> {
+        let request = subject.request(options, old, object);
+        let all = self.participants.all();
+        let answer = match phase {
+            Phase::Mutate => mutate(all, request, self).await,
+            Phase::Validate => validate(all, request, self).await,
+        };
+        let mut effects = match &answer {
+            Ok(admitted) => admitted.effects.clone(),
+            Err(denial) => vec![format!("{} refused the request", denial.by)],
+        };
+        if !effects.is_empty() {
+            note(|entry| entry.admission.append(&mut effects));
         }
-        Ok(made)
+        answer
     }
 
     /// The store's answer to a write of a status that is computed from the object of the moment.
@@ -260,25 +248,6 @@ impl Core {
         let expected = entry.revision;
         let update = Write::Update { expected, object };
         Ok(self.store.write(&key, update).await)
-    }
-}
-
-impl Made {
-    fn take(&mut self, phase: Phase, participant: &dyn Admission, admitted: Admitted) {
-        // Annotations say which webhook of a plugin it was.
-        let mut effects = vec![format!("{} changed the object", participant.name())];
-        let annotations = admitted.annotations.into_iter();
-        effects.extend(annotations.map(|(key, text)| format!("{key} is {text}")));
-        if admitted.object.is_none() || phase == Phase::Validate {
-            effects.remove(0);
-        }
-        if !effects.is_empty() {
-            note(|entry| entry.admission.append(&mut effects));
-        }
-        self.warnings.extend(admitted.warnings);
-        if phase == Phase::Mutate && admitted.object.is_some() {
-            self.object = admitted.object;
-        }
     }
 }
 
@@ -333,6 +302,56 @@ impl Cluster for Core {
         question: Attributes<'a>,
     ) -> BoxFuture<'a, Result<Decision, Denial>> {
         Box::pin(async move { Ok(self.decide(&question).await?) })
+    }
+
+    fn equivalents(&self, request: &AdmissionRequest<'_>) -> Vec<Equivalent> {
+        let registry = self.registry();
+        let Some(served) = registry.get(request.group, request.version, request.resource) else {
+            return Vec::new();
+        };
+        let others = registry.all().filter(|other| {
+            other.facts.plural == served.facts.plural
+                && other.storage_group() == served.storage_group()
+                && other.kind() != served.kind()
+                && other.supports_subresource(request.subresource)
+        });
+        let equivalents = others.map(|other| Equivalent {
+            group: other.facts.group.to_string(),
+            version: other.facts.version.to_string(),
+            resource: other.facts.plural.to_string(),
+            // The kind of a subresource, such as `Scale`, is the same for all versions.
+            kind: match request.kind == served.kind() {
+                true => other.kind().clone(),
+                false => request.kind.clone(),
+            },
+        });
+        equivalents.collect()
+    }
+
+    fn convert<'a>(
+        &'a self,
+        object: Value,
+        kind: &'a GroupVersionKind,
+    ) -> BoxFuture<'a, Result<Value, Denial>> {
+        Box::pin(async move {
+            let registry = self.registry();
+            let Some(served) = registry.of_kind(kind) else {
+                return Ok(object);
+            };
+            let object = self.object_at(served, object).await?;
+            let handlers = served.handlers().map_err(internal)?;
+            Ok(handlers.read(&object))
+        })
+    }
+
+    fn defaulted(&self, kind: &GroupVersionKind, object: Value) -> Result<Value, Denial> {
+        let registry = self.registry();
+        let Some(served) = registry.of_kind(kind) else {
+            return Ok(object);
+        };
+        let handlers = served.handlers().map_err(internal)?;
+        let decoded = handlers.decoded(Subresource::Object, &object);
+        Ok(decoded.map_err(internal)?)
     }
 }
 

@@ -75,7 +75,7 @@ impl Core {
         options: &DeleteOptions,
     ) -> Result<Answer, Failure> {
         let key = call.served.key(call.namespace, call.name)?;
-        let entry = self.store.get(&key, None).await?.entry;
+        let entry = self.objects(call.served).get(&key, None).await?.entry;
         let deleted = until_written(entry, |live| async move {
             self.delete_entry(call.served, &live, options).await
         });
@@ -106,6 +106,8 @@ impl Core {
         entry: &Entry,
         options: &DeleteOptions,
     ) -> Result<(Answer, bool), Unwritten> {
+        let objects = self.objects(served);
+        let entry = &self.converted(served, entry).await?;
         let live = served.read(entry);
         options.check(served, &live)?;
         let name = text(&live, &["metadata", "name"]);
@@ -160,13 +162,12 @@ impl Core {
                 expected: revision,
                 object: served.to_stored(&object),
             };
-            revision = self.store.write(&entry.key, update).await?;
+            revision = objects.write(&entry.key, update).await?;
         }
 
         if deletes {
             let expected = revision;
-            revision = self
-                .store
+            revision = objects
                 .write(&entry.key, Write::Delete { expected })
                 .await?;
         }

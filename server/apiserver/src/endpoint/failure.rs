@@ -184,6 +184,7 @@ impl From<StoreError> for Failure {
                 }
             }
             StoreError::TooLarge { size, .. } => Failure::new(500, "", too_large(size)),
+            StoreError::Conversion(text) => Failure::new(500, "", text),
             StoreError::Full(_) => Failure::new(507, "InternalError", error.to_string()),
             StoreError::Closed | StoreError::Unavailable(_) => {
                 Failure::new(503, "ServiceUnavailable", error.to_string())

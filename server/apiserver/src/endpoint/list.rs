@@ -78,7 +78,7 @@ impl Core {
             ..List::new(prefix.clone())
         };
         let page = self
-            .store
+            .objects(call.served)
             .list(list)
             .await
             .map_err(|error| compacted(error, next, prefix.as_str()))?;
@@ -125,7 +125,7 @@ impl Core {
         let selection = Selection::of(call)?;
         check_options(call.query, false)?;
         let page = self
-            .store
+            .objects(call.served)
             .list(List::new(call.served.prefix(call.namespace)?))
             .await?;
         let is_selected = |entry: &Entry| proceed(1) && selection.matches(&call.served.read(entry));

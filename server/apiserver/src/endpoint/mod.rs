@@ -9,6 +9,7 @@ mod binding;
 mod call;
 mod collect;
 mod conditions;
+mod conversion;
 mod core;
 mod cursors;
 mod definition;

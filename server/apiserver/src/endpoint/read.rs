@@ -13,7 +13,8 @@ impl Core {
         }
         let key = call.served.key(call.namespace, call.name)?;
         let wanted = self.wanted_revision(call)?;
-        let read = self.store.get(&key, call.stale).await?;
+        let objects = self.objects(call.served);
+        let read = objects.get(&key, call.stale).await?;
         if let Some(wanted) = wanted.filter(|wanted| *wanted > read.revision) {
             return Err(too_large(wanted, read.revision));
         }

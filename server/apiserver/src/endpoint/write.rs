@@ -10,7 +10,7 @@ use super::{Answer, Call, Core, Failure, Verb};
 use crate::access::user_info;
 use crate::object::{text, with, with_metadata};
 use crate::pool::{check_deadline, completing, enter};
-use crate::store::{Entry, Key, Revision, StoreError, Write, unshared_bytes};
+use crate::store::{Entry, Key, Revision, SharedStore, StoreError, Write, unshared_bytes};
 
 /// How often a name is generated for one object, and how often a request is overtaken by other writes before it runs on the
 /// pool, where it has a deadline.
@@ -32,6 +32,7 @@ impl Core {
         let (now, uid) = (self.source.now(), self.source.uid());
         let options = call.query.request_options();
         let dry_run = !options.dry_run.is_empty();
+        let objects = self.objects(call.served);
         let mut attempt = 0;
 
         loop {
@@ -47,7 +48,7 @@ impl Core {
             let mut outcome = outcome;
             // A dry run finds a name that is taken as a write would, and leaves nothing behind.
             let written = if dry_run {
-                match self.store.get(&key, None).await?.entry {
+                match objects.get(&key, None).await?.entry {
                     None => return Ok(answer(outcome)),
                     current => Err(StoreError::Conflict {
                         key: key.clone(),
@@ -57,7 +58,7 @@ impl Core {
             } else {
                 let write = self.write_of(call, &outcome, None);
                 let write = fitting(call, &mut outcome, write);
-                self.write(&key, write).await
+                write_object(&objects, &key, write).await
             };
 
             let current = match written {
@@ -124,7 +125,8 @@ impl Core {
         }
 
         let key = call.served.key(call.namespace, call.name)?;
-        let mut entry = self.store.get(&key, None).await?.entry;
+        let objects = self.objects(call.served);
+        let mut entry = objects.get(&key, None).await?.entry;
         let mut attempt = 0;
         loop {
             attempt += 1;
@@ -153,7 +155,7 @@ impl Core {
 
             let write = self.write_of(call, &outcome, entry.as_ref());
             let write = fitting(call, &mut outcome, write);
-            match self.write(&key, write).await {
+            match write_object(&objects, &key, write).await {
                 Ok(revision) => {
                     // What the Service had before is freed after the write, as it is in use if the write fails.
                     if let Some(live) = live.filter(|_| outcome.action == Action::Update) {
@@ -234,23 +236,6 @@ impl Core {
             .uid(uid)
     }
 
-    /// Writes an object, unless etcd would refuse its size.
-    async fn write(&self, key: &Key, write: Write) -> Result<Revision, StoreError> {
-        let object = match &write {
-            Write::Create(object) | Write::Update { object, .. } => object,
-            Write::Delete { .. } => return self.store.write(key, write).await,
-        };
-        if let Some(size) = too_large(object) {
-            return Err(StoreError::TooLarge {
-                key: key.clone(),
-                size,
-                limit: LARGEST_OBJECT,
-            });
-        }
-
-        self.store.write(key, write).await
-    }
-
     /// The write of an outcome, on the object that it was computed from.
     fn write_of(&self, call: &Call<'_>, outcome: &Outcome, entry: Option<&Entry>) -> Write {
         match (outcome.action, entry) {
@@ -278,10 +263,17 @@ impl Core {
         revision: Revision,
     ) -> Result<Answer, Failure> {
         // An object that ends with its last finalizer is answered at the version that the request found.
-        let outcome = match outcome.action {
+        let mut outcome = match outcome.action {
             Action::Delete => outcome,
             _ => outcome.at_resource_version(&revision.to_string()),
         };
+        // The answer has what webhooks make of the object on its way to the store and back.
+        if call.served.converts_by_webhook() && outcome.action != Action::Delete {
+            let objects = self.objects(call.served);
+            if let Some(entry) = objects.get(key, Some(revision)).await?.entry {
+                outcome.object = call.served.read(&entry);
+            }
+        }
         self.written(call.served, key, &outcome).await?;
         Ok(answer(outcome))
     }
@@ -306,6 +298,24 @@ fn requested(call: &Call<'_>, object: Value) -> Value {
         }
     }
     with(&object, "spec", spec)
+}
+
+/// Writes an object, unless etcd would refuse its size.
+async fn write_object(
+    objects: &SharedStore,
+    key: &Key,
+    write: Write,
+) -> Result<Revision, StoreError> {
+    if let Write::Create(object) | Write::Update { object, .. } = &write
+        && let Some(size) = too_large(object)
+    {
+        return Err(StoreError::TooLarge {
+            key: key.clone(),
+            size,
+            limit: LARGEST_OBJECT,
+        });
+    }
+    objects.write(key, write).await
 }
 
 /// The size of an object, if etcd would refuse it.

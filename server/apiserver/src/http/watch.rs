@@ -48,7 +48,7 @@ pub(super) async fn respond(
         Form::Table => render::included(head)?,
         _ => IncludeObject::default(),
     };
-    let mut events = watch(core.store.clone(), request).await;
+    let mut events = watch(core.objects(&served), request).await;
     if let Some(Cut {
         events: count,
         expires,

@@ -1,25 +1,51 @@
 //! What plugins, webhooks and closures make of requests.
 
 mod lists;
+#[cfg(feature = "net")]
+mod services;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use fieldmanager_admission::conversion::Converter;
+#[cfg(feature = "net")]
+use fieldmanager_admission::webhooks::{HttpCaller, Webhooks};
 use fieldmanager_admission::{Admission, plugins};
+use fieldmanager_value::Value;
 
+use crate::source::Source;
+#[cfg(feature = "net")]
+use crate::store::Memory;
+use crate::store::SharedStore;
 pub(crate) use lists::Lists;
+#[cfg(feature = "net")]
+use services::{Addresses, Services};
 
-/// What takes part in admission, in the order in which it is asked.
+/// What takes part in admission, in the order in which it is asked, and what converts objects.
 #[derive(Clone)]
 pub(crate) struct Participants {
-    plugins: Vec<Arc<dyn Admission>>,
+    /// The names of plugins that do not run.
+    disabled: Vec<String>,
     closures: Vec<Arc<dyn Admission>>,
+    /// All of them. Quotas come last, since they charge for what is admitted.
+    all: Arc<[Arc<dyn Admission>]>,
+    /// What calls conversion webhooks; `None` if the server can call none.
+    pub(crate) converter: Option<Arc<Converter>>,
+    /// What converts the objects of a definition in place of its webhook, by the name of the definition.
+    pub(crate) converters: BTreeMap<String, Arc<Convert>>,
+    /// How webhooks are reached.
+    #[cfg(feature = "net")]
+    pub(crate) addresses: Addresses,
 }
+
+/// Makes an object have another `apiVersion`. The error is the text of an answer.
+pub(crate) type Convert = dyn Fn(&Value, &str) -> Result<Value, String> + Send + Sync;
 
 impl fmt::Debug for Participants {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list()
-            .entries(self.all().map(|one| one.name()))
+            .entries(self.all.iter().map(|one| one.name()))
             .finish()
     }
 }
@@ -27,19 +53,22 @@ impl fmt::Debug for Participants {
 impl Default for Participants {
     fn default() -> Self {
         Participants {
-            plugins: plugins::all()
-                .into_iter()
-                .map(|(_, plugin)| plugin)
-                .collect(),
+            disabled: Vec::new(),
             closures: Vec::new(),
+            all: Arc::default(),
+            converter: None,
+            converters: BTreeMap::new(),
+            #[cfg(feature = "net")]
+            addresses: Addresses::default(),
         }
     }
 }
 
 impl Participants {
     /// Keeps the plugins with the given names only.
-    pub(crate) fn retain(&mut self, is_enabled: impl Fn(&str) -> bool) {
-        self.plugins.retain(|plugin| is_enabled(plugin.name()));
+    pub(crate) fn retain(&mut self, names: &[&str]) {
+        let all = plugins::KNOWN.iter().filter(|name| !names.contains(name));
+        self.disabled = all.map(|name| (*name).to_owned()).collect();
     }
 
     /// Adds a participant behind the plugins of kube-apiserver that change objects.
@@ -47,11 +76,58 @@ impl Participants {
         self.closures.push(participant);
     }
 
-    /// All of them. Quotas come last, since they charge for what is admitted.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<dyn Admission>> {
-        let is_last = |plugin: &&Arc<dyn Admission>| plugin.name() == "ResourceQuota";
-        let first = self.plugins.iter().filter(move |plugin| !is_last(plugin));
-        let last = self.plugins.iter().filter(move |plugin| is_last(plugin));
-        first.chain(&self.closures).chain(last)
+    /// Trusts the authorities of certificates in PEM.
+    #[cfg(feature = "net")]
+    pub(crate) fn trust(&mut self, authorities: &str) -> Result<(), String> {
+        let nowhere = Services {
+            store: Arc::new(Memory::default()),
+            addresses: Addresses::default(),
+        };
+        HttpCaller::new(Arc::new(nowhere), authorities.as_bytes())?;
+        self.addresses.authorities = authorities.to_owned();
+        Ok(())
+    }
+
+    /// All participants of a server, whose webhooks may be services of its store.
+    pub(crate) fn of_server(mut self, store: &SharedStore, source: &Arc<dyn Source>) -> Self {
+        let mut all: Vec<_> = plugins::all()
+            .into_iter()
+            .map(|(_, plugin)| plugin)
+            .collect();
+        let quota = all.pop();
+        #[cfg(feature = "net")]
+        {
+            let services = Services {
+                store: store.clone(),
+                addresses: self.addresses.clone(),
+            };
+            let roots = self.addresses.authorities.as_bytes();
+            // The authorities were read before.
+            if let Ok(caller) = HttpCaller::new(Arc::new(services), roots) {
+                let source = source.clone();
+                let (caller, uids) = (Arc::new(caller), Arc::new(move || source.uid()) as _);
+                self.converter = Some(Arc::new(Converter::new(caller.clone(), Arc::clone(&uids))));
+                all.push(Arc::new(Webhooks::mutating(
+                    caller.clone(),
+                    Arc::clone(&uids),
+                )));
+                all.push(Arc::new(Webhooks::validating(caller, uids)));
+            }
+        }
+        #[cfg(not(feature = "net"))]
+        let _ = (store, source);
+
+        let is_enabled =
+            |one: &Arc<dyn Admission>| !self.disabled.iter().any(|name| name == one.name());
+        let closures = self.closures.iter().cloned();
+        let all = all.into_iter().filter(is_enabled).chain(closures);
+        let quota = quota.into_iter().filter(is_enabled);
+        self.all = all.chain(quota).collect();
+        self
+    }
+
+    /// All of them, in order.
+    pub(crate) fn all(&self) -> &[Arc<dyn Admission>] {
+        &self.all
     }
 }

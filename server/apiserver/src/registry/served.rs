@@ -259,7 +259,7 @@ impl Served {
         let Some(storage) = self
             .storage
             .as_ref()
-            .filter(|storage| **storage != self.kind)
+            .filter(|storage| **storage != self.kind && !self.converts_by_webhook())
         else {
             return object;
         };
@@ -276,6 +276,17 @@ impl Served {
         handlers
             .as_ref()
             .map_or_else(|| object.clone(), |handlers| handlers.read(&object))
+    }
+
+    /// Whether the resource has a subresource; an empty one is the object itself.
+    pub(crate) fn supports_subresource(&self, subresource: &str) -> bool {
+        subresource.is_empty() || self.facts.subresource(subresource).is_some()
+    }
+
+    /// Whether a webhook converts objects between this version and that of the store.
+    pub(crate) fn converts_by_webhook(&self) -> bool {
+        let definition = self.definition.as_ref();
+        definition.is_some_and(|definition| definition.resource.converts_by_webhook)
     }
 
     /// The object of an outcome as it is stored.

@@ -49,6 +49,9 @@ pub enum StoreError {
     /// The store has no room left. Nothing was written.
     #[error("the store is full: {0}")]
     Full(String),
+    /// The webhook of a definition did not convert an object. The text is that of the answer.
+    #[error("{0}")]
+    Conversion(String),
     /// The store has no snapshots, so that a server with it can neither be forked nor restored.
     #[error("the store has no snapshots: one in memory has them")]
     NoSnapshots,

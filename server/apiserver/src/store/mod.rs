@@ -28,6 +28,7 @@
 //! deleted by the server.
 
 mod bounded;
+mod converting;
 mod counted;
 mod entry;
 mod error;
@@ -47,6 +48,7 @@ use fieldmanager_value::Value;
 use futures::{Stream, future::BoxFuture};
 
 pub(crate) use bounded::Bounded;
+pub(crate) use converting::{Conversion, Converting};
 pub(crate) use counted::{Counted, Counts};
 pub use entry::Entry;
 pub use error::{Result, StoreError};

@@ -18,8 +18,9 @@ pub(crate) struct Custom {
     unions: Unions,
     /// Whether the version has the subresource `status`.
     has_status: bool,
-    /// Whether objects are stored at the version.
+    /// Whether objects are stored at the version, as the handlers make them: a webhook converts them afterwards.
     is_storage: bool,
+    converts_by_webhook: bool,
 }
 
 impl Custom {
@@ -39,7 +40,8 @@ impl Custom {
             validator,
             unions: Unions::of(definition, version),
             has_status: declared.status,
-            is_storage: declared.storage,
+            is_storage: declared.storage || definition.converts_by_webhook,
+            converts_by_webhook: definition.converts_by_webhook,
         })
     }
 
@@ -92,8 +94,12 @@ impl Kind for Custom {
     }
 
     fn stored(&self, object: &Value) -> (Value, Option<Value>) {
-        let Ok(stored) = self.decoder.to_stored(object) else {
-            return (object.clone(), None);
+        let stored = match self.converts_by_webhook {
+            true => object.clone(),
+            false => match self.decoder.to_stored(object) {
+                Ok(stored) => stored,
+                Err(_) => return (object.clone(), None),
+            },
         };
         let stored = with_whole_numbers(&stored).unwrap_or(stored);
         // The answer is what a read gives: fields that the stored version lacks are gone, and the status, which a create

@@ -51,6 +51,13 @@ pub(crate) struct ServeArgs {
     /// Admission plugins not to run; may be repeated
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) disable_admission_plugins: Vec<String>,
+    /// The URL of the webhook behind a service, in place of the address of the service: that of a server in a test; may be
+    /// repeated
+    #[arg(long, value_name = "NAMESPACE/NAME=URL", value_parser = webhook_service)]
+    pub(crate) webhook_service: Vec<(String, String, String)>,
+    /// The authorities, in PEM, that signed the certificates of webhooks whose configuration has no `caBundle`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) webhook_authority: Option<PathBuf>,
     /// The issuer of tokens of service accounts; if repeated, tokens of the others are accepted too
     #[arg(
         long,
@@ -241,4 +248,16 @@ impl std::str::FromStr for StoreArg {
             _ => Err("expected `memory`, `file:PATH` or `etcd:URL,...`".to_owned()),
         }
     }
+}
+
+/// The namespace and the name of a service, and a URL.
+fn webhook_service(text: &str) -> Result<(String, String, String), String> {
+    let parts = text.split_once('=').and_then(|(service, url)| {
+        let (namespace, name) = service.split_once('/')?;
+        let is_url = url.starts_with("https://") || url.starts_with("http://");
+        is_url.then(|| (namespace.to_owned(), name.to_owned(), url.to_owned()))
+    });
+    parts.ok_or_else(|| {
+        "expected NAMESPACE/NAME=URL, as shop/hooks=https://127.0.0.1:9443".to_owned()
+    })
 }

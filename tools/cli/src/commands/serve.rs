@@ -64,7 +64,7 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     };
     let builder = ApiServer::builder().store(store(args, history).await?);
     let builder = access(builder.limits(limits).tokens(tokens), args, files)?;
-    let builder = plugins(builder, args)?;
+    let builder = webhooks(plugins(builder, args)?, args, files)?;
     let random = Random::system();
 
     // A seed and a time make the uids, names and times of a run repeatable.
@@ -376,7 +376,14 @@ fn plugins(builder: Builder, args: &ServeArgs) -> Result<Builder, Failure> {
             return Err(Failure::Usage(message));
         }
     }
-    let is_missing = |name: &&String| !PLUGINS.contains(&name.as_str());
+    // The server itself does what the first of them does, and calls webhooks.
+    let others = [
+        "NamespaceLifecycle",
+        "MutatingAdmissionWebhook",
+        "ValidatingAdmissionWebhook",
+    ];
+    let has = |name: &str| PLUGINS.contains(&name) || others.contains(&name);
+    let is_missing = |name: &&String| !has(name);
     if let Some(name) = enabled.iter().find(is_missing) {
         let message = format!("this server has no admission plugin {name}");
         return Err(Failure::Usage(message));
@@ -387,12 +394,25 @@ fn plugins(builder: Builder, args: &ServeArgs) -> Result<Builder, Failure> {
         return Err(Failure::Usage(message));
     }
     let is_disabled = |name: &&str| disabled.iter().any(|disabled| disabled == name);
-    let names: Vec<&str> = PLUGINS
+    let names: Vec<&str> = KNOWN_PLUGINS
         .iter()
         .copied()
         .filter(|name| !is_disabled(name))
         .collect();
     Ok(builder.admission_plugins(&names))
+}
+
+/// The builder that knows where webhooks are.
+fn webhooks(mut builder: Builder, args: &ServeArgs, files: Files) -> Result<Builder, Failure> {
+    for (namespace, name, url) in &args.webhook_service {
+        builder = builder.webhook_service(namespace, name, url);
+    }
+    let Some(path) = &args.webhook_authority else {
+        return Ok(builder);
+    };
+    let text = files.text(path)?;
+    let checked = builder.webhook_authorities(&text);
+    checked.map_err(|error| Failure::input(files::name(path), error))
 }
 
 /// Creates the objects of files: definitions first, then namespaces, then the others.

@@ -1,0 +1,49 @@
+//! The addresses of webhooks that are behind services.
+
+use std::collections::BTreeMap;
+
+use fieldmanager_admission::webhooks::Resolver;
+use futures::future::BoxFuture;
+
+use crate::object::text;
+use crate::store::{Key, SharedStore};
+
+/// How webhooks are reached.
+#[derive(Clone, Default)]
+pub(crate) struct Addresses {
+    /// URLs in place of services, by `NAMESPACE/NAME`.
+    pub(crate) services: BTreeMap<String, String>,
+    /// Certificates in PEM that are trusted if a configuration has none.
+    pub(crate) authorities: String,
+}
+
+/// The services of a store.
+pub(super) struct Services {
+    pub(super) store: SharedStore,
+    pub(super) addresses: Addresses,
+}
+
+impl Resolver for Services {
+    fn resolve<'a>(
+        &'a self,
+        namespace: &'a str,
+        name: &'a str,
+        port: u16,
+    ) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async move {
+            let known = self.addresses.services.get(&format!("{namespace}/{name}"));
+            if let Some(address) = known {
+                return Ok(address.clone());
+            }
+            let missing = || format!("service {name:?} not found");
+            let key = Key::new("", "services", Some(namespace), name).map_err(|_| missing())?;
+            let read = self.store.get(&key, None).await;
+            let entry = read.map_err(|error| error.to_string())?.entry;
+            let service = entry.ok_or_else(missing)?.object;
+            match text(&service, &["spec", "clusterIP"]) {
+                "" | "None" => Err(format!("no cluster IP for service {name:?}")),
+                address => Ok(format!("{address}:{port}")),
+            }
+        })
+    }
+}
