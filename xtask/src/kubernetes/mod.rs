@@ -154,6 +154,10 @@ const BY_HAND: &[(&str, &str)] = &[
         "answers to users who may do little, which `comparison/forbidden/record.py` writes",
     ),
     (
+        "server/admission/tests/data/webhooks.jsonl.gz",
+        "what webhooks are sent and make of requests, which `comparison/admission/webhooks.py` writes",
+    ),
+    (
         "server/cel/src/check/overloads.txt",
         "functions of CEL that a release adds: `k8s.io/apiserver/pkg/cel/environment/base.go`",
     ),
