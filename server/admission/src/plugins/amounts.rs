@@ -26,6 +26,11 @@ pub(super) fn amounts(list: &Value) -> Amounts {
     entries(list, &[]).filter_map(read).collect()
 }
 
+/// The `requests` or the `limits` of a container.
+pub(super) fn asked(container: &Value, side: &str) -> Amounts {
+    amounts(at(container, &["resources", side]))
+}
+
 /// A map of quantities.
 pub(super) fn to_value(amounts: &Amounts) -> Value {
     let written = |(name, amount): (&String, &Quantity)| (name.clone(), amount.to_string());
@@ -41,22 +46,25 @@ pub(super) fn add(sum: &mut Amounts, more: &Amounts) {
     }
 }
 
+/// Raises one of the amounts to another one that is larger.
+fn raise(most: &mut Amounts, name: &str, amount: Quantity) {
+    let is_more = |most: &Quantity| amount.nanos > most.nanos;
+    if most.get(name).is_none_or(is_more) {
+        most.insert(name.to_owned(), amount);
+    }
+}
+
 /// Raises amounts to others that are larger.
-fn raise(most: &mut Amounts, others: &Amounts) {
+fn raise_all(most: &mut Amounts, others: &Amounts) {
     for (name, amount) in others {
-        let is_more = |most: &Quantity| amount.nanos > most.nanos;
-        if most.get(name).is_none_or(is_more) {
-            most.insert(name.clone(), *amount);
-        }
+        raise(most, name, *amount);
     }
 }
 
 /// Whether two lists have the same amounts.
 pub(super) fn are_equal(a: &Amounts, b: &Amounts) -> bool {
-    a.len() == b.len()
-        && a.iter()
-            .zip(b)
-            .all(|(a, b)| a.0 == b.0 && a.1.nanos == b.1.nanos)
+    let mut both = a.values().zip(b.values());
+    a.keys().eq(b.keys()) && both.all(|(a, b)| a.nanos == b.nanos)
 }
 
 /// The most that a Pod needs at one time, from what each of its containers needs: its containers and sidecars together,
@@ -70,17 +78,22 @@ fn of_containers(pod: &Value, of: impl Fn(&Value) -> Amounts) -> Amounts {
     }
 
     for container in items(pod, &["spec", "initContainers"]) {
-        let mut own = of(container);
-        if text(container, &["restartPolicy"]) == "Always" {
+        let own = of(container);
+        let is_sidecar = text(container, &["restartPolicy"]) == "Always";
+        for (name, amount) in &own {
+            let before = sidecars.get(name).copied();
+            let mut both = before.map_or(*amount, |before| amount.plus(before));
+            if is_sidecar {
+                both = before.map_or(*amount, |before| before.plus(*amount));
+                sidecars.insert(name.clone(), both);
+            }
+            raise(&mut most, name, both);
+        }
+        if is_sidecar {
             add(&mut sum, &own);
-            add(&mut sidecars, &own);
-            raise(&mut most, &sidecars);
-        } else {
-            add(&mut own, &sidecars);
-            raise(&mut most, &own);
         }
     }
-    raise(&mut sum, &most);
+    raise_all(&mut sum, &most);
     sum
 }
 
@@ -88,9 +101,7 @@ fn of_containers(pod: &Value, of: impl Fn(&Value) -> Amounts) -> Amounts {
 ///
 /// Behaviour: `podRequests` and `podLimits` of `k8s.io/kubernetes/plugin/pkg/admission/limitranger/admission.go`.
 pub(super) fn specified(pod: &Value, side: &str) -> Amounts {
-    let mut sum = of_containers(pod, |container| {
-        amounts(at(container, &["resources", side]))
-    });
+    let mut sum = of_containers(pod, |container| asked(container, side));
     let whole = amounts(at(pod, &["spec", "resources", side])).into_iter();
     sum.extend(whole.filter(|(name, _)| matches!(&**name, "cpu" | "memory")));
     sum
@@ -101,9 +112,7 @@ pub(super) fn specified(pod: &Value, side: &str) -> Amounts {
 ///
 /// Behaviour: `PodRequests` and `PodLimits` of `k8s.io/component-helpers/resource/helpers.go`.
 pub(super) fn total(pod: &Value, side: &str, has_status: bool) -> Amounts {
-    let mut sum = of_containers(pod, |container| {
-        amounts(at(container, &["resources", side]))
-    });
+    let mut sum = of_containers(pod, |container| asked(container, side));
     if has_status {
         raise_to_status(&mut sum, pod, side);
     }
@@ -136,7 +145,7 @@ fn raise_to_status(sum: &mut Amounts, pod: &Value, side: &str) {
         match fields.into_iter().find(|field| !field.is_null()) {
             Some(found) => amounts(found),
             None if is_infeasible => Amounts::new(),
-            None => amounts(at(container, &["resources", side])),
+            None => asked(container, side),
         }
     };
 
@@ -149,10 +158,8 @@ fn raise_to_status(sum: &mut Amounts, pod: &Value, side: &str) {
         sum.clear();
     }
     for source in sources {
-        raise(
-            sum,
-            &of_containers(pod, |container| given(container, source)),
-        );
+        let given = of_containers(pod, |container| given(container, source));
+        raise_all(sum, &given);
     }
 }
 

@@ -124,9 +124,8 @@ fn check<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<
 
 fn restrict<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a> {
     let csr = request.field(&[]);
-    let is_master = text(csr, &SIGNER) == CLIENT_SIGNER
-        && organizations(text(csr, &["spec", "request"])).contains(&b"system:masters".to_vec());
-    let answer = if is_master {
+    let of_masters = is_of_masters(text(csr, &["spec", "request"]));
+    let answer = if text(csr, &SIGNER) == CLIENT_SIGNER && of_masters {
         let reason =
             format!("use of {CLIENT_SIGNER} signer with system:masters group is not allowed");
         Err(request.forbidden(&reason))
@@ -136,20 +135,13 @@ fn restrict<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a>
     Box::pin(ready(answer))
 }
 
-/// The organizations in the subject of a request for a certificate, which is PEM in base64; none if it is not one.
-fn organizations(request: &str) -> Vec<Vec<u8>> {
-    let block = STANDARD
-        .decode(request)
-        .ok()
-        .and_then(|text| pem::parse(text).ok());
+/// Whether a request for a certificate, which is PEM in base64, is for the group `system:masters`.
+fn is_of_masters(request: &str) -> bool {
+    let block = STANDARD.decode(request).ok();
+    let block = block.and_then(|text| pem::parse(text).ok());
     let request = block.and_then(|block| CertReq::from_der(block.contents()).ok());
-    let Some(request) = request else {
-        return Vec::new();
-    };
-    let subject = request.info.subject.iter();
-    let organizations = subject.filter(|attribute| attribute.oid == ORGANIZATION);
-
-    organizations
-        .map(|attribute| attribute.value.value().to_vec())
-        .collect()
+    request.is_some_and(|request| {
+        let mut subject = request.info.subject.iter();
+        subject.any(|one| one.oid == ORGANIZATION && one.value.value() == b"system:masters")
+    })
 }

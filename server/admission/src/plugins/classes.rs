@@ -49,25 +49,31 @@ pub(super) const PERSISTENT_VOLUME_CLAIM_RESIZE: Plugin = Plugin {
 
 /// The annotation with the class of a claim that goes before its field.
 const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+/// The annotation with the class of an Ingress that goes before its field.
+const INGRESS_CLASS: &str = "kubernetes.io/ingress.class";
 const STORAGE_CLASSES: ResourceName<'static> = ("storage.k8s.io", "storageclasses");
+const INGRESS_CLASSES: ResourceName<'static> = ("networking.k8s.io", "ingressclasses");
+/// The annotations that make a class the default one.
+const STORAGE_MARKS: [&str; 2] = [
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+];
+const INGRESS_MARKS: [&str; 1] = ["ingressclass.kubernetes.io/is-default-class"];
 
 /// Sets the class of an object to the default one, unless it has one.
 fn set_default<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
     let (field, annotation, classes, marks) = match request.resource {
         "ingresses" => (
             "ingressClassName",
-            "kubernetes.io/ingress.class",
-            ("networking.k8s.io", "ingressclasses"),
-            ["ingressclass.kubernetes.io/is-default-class"; 2],
+            INGRESS_CLASS,
+            INGRESS_CLASSES,
+            &INGRESS_MARKS[..],
         ),
         _ => (
             "storageClassName",
             CLASS,
             STORAGE_CLASSES,
-            [
-                "storageclass.kubernetes.io/is-default-class",
-                "storageclass.beta.kubernetes.io/is-default-class",
-            ],
+            &STORAGE_MARKS[..],
         ),
     };
     Box::pin(async move {
@@ -75,7 +81,7 @@ fn set_default<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> A
         if !annotation.is_null() || !request.field(&["spec", field]).is_null() {
             return Ok(Admitted::default());
         }
-        let class = default_class(&cluster.list(classes, "").await?, &marks);
+        let class = default_class(&cluster.list(classes, "").await?, marks);
         let changed = class.map(|class| set(request.field(&[]), &["spec", field], class));
 
         Ok(changed.map(Admitted::changed).unwrap_or_default())
@@ -118,10 +124,8 @@ fn check_growth<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> 
         let class = class(new);
         if !class.is_empty() && class == self::class(old) {
             let class = cluster.get(STORAGE_CLASSES, "", class).await?;
-            let grows = class
-                .as_ref()
-                .map(|class| at(class, &["allowVolumeExpansion"]));
-            if grows.and_then(Value::as_bool) == Some(true) {
+            let class = class.unwrap_or_default();
+            if at(&class, &["allowVolumeExpansion"]).as_bool() == Some(true) {
                 return Ok(Admitted::default());
             }
         }

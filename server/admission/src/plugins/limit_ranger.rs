@@ -8,7 +8,7 @@ use fieldmanager_structural::internal::Quantity;
 use fieldmanager_value::{Map, Value};
 
 use super::Steps::Both;
-use super::amounts::{Amounts, amounts, quantity, specified};
+use super::amounts::{Amounts, asked, quantity, specified};
 use super::object::{at, containers, entries, items, set, text};
 use super::{Plugin, is_write};
 use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation};
@@ -126,18 +126,22 @@ fn refuse(request: &AdmissionRequest<'_>, mut faults: Vec<String>) -> Result<(),
     }
 }
 
+/// The fields with bounds, their names in messages, and the order of amounts that are wrong.
+const BOUNDS: [(&str, &str, Ordering); 2] = [
+    ("min", "minimum", Ordering::Less),
+    ("max", "maximum", Ordering::Greater),
+];
 const SIDES: [&str; 2] = ["requests", "limits"];
 
 /// Adds what is wrong with an object for one limit of a LimitRange.
 fn check(request: &AdmissionRequest<'_>, object: &Value, limit: &Value, faults: &mut Vec<String>) {
-    let of_container = |container| SIDES.map(|side| amounts(at(container, &["resources", side])));
+    let of_container = |container| SIDES.map(|side| asked(container, side));
     let kind = text(limit, &["type"]);
     let limited: Vec<[Amounts; 2]> = match (request.resource, kind) {
         ("pods", "Container") => containers(object).map(of_container).collect(),
         ("pods", "Pod") => vec![SIDES.map(|side| specified(object, side))],
         ("persistentvolumeclaims", "PersistentVolumeClaim") => {
-            let requests = amounts(at(object, &["spec", "resources", "requests"]));
-            vec![[requests, Amounts::new()]]
+            vec![[asked(at(object, &["spec"]), "requests"), Amounts::new()]]
         }
         _ => Vec::new(),
     };
@@ -145,23 +149,21 @@ fn check(request: &AdmissionRequest<'_>, object: &Value, limit: &Value, faults: 
     for [requests, limits] in &limited {
         let of = |name: &str| {
             let (request, limit) = (requests.get(name), limits.get(name));
-            (("request", request.copied()), ("limit", limit.copied()))
+            [("request", request.copied()), ("limit", limit.copied())]
         };
-        for (name, least) in entries(limit, &["min"]) {
-            let (asked, most) = of(name);
-            let head = format!("minimum {name} usage per {kind} is");
-            faults.extend(bound(&head, least, Ordering::Less, [asked, most]));
-        }
-        for (name, largest) in entries(limit, &["max"]) {
-            let (asked, most) = of(name);
-            let head = format!("maximum {name} usage per {kind} is");
-            let is_pod = request.resource == "pods";
-            let sides = if is_pod { [most, asked] } else { [asked, most] };
-            faults.extend(bound(&head, largest, Ordering::Greater, sides));
+        for (field, word, wrong) in BOUNDS {
+            for (name, edge) in entries(limit, &[field]) {
+                let mut sides = of(name);
+                if request.resource == "pods" && field == "max" {
+                    sides.reverse();
+                }
+                let head = format!("{word} {name} usage per {kind} is");
+                faults.extend(bound(&head, edge, wrong, sides));
+            }
         }
         for (name, most) in entries(limit, &["maxLimitRequestRatio"]) {
             let head = format!("{name} max limit to request ratio per {kind} is");
-            let ((_, asked), (_, limit)) = of(name);
+            let [(_, asked), (_, limit)] = of(name);
             faults.extend(ratio(&head, most, asked, limit));
         }
     }

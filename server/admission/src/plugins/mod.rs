@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use fieldmanager_value::Value;
 
-pub use self::quota::{ResourceQuota, recount};
+pub use self::quota::recount;
 use crate::{Admission, AdmissionRequest, Admitted, Answer, Cluster, Operation};
 
 pub use crate::pod_security::PodSecurity;
@@ -109,7 +109,7 @@ plugins! {
     "PodTopologyLabels" => nodes::POD_TOPOLOGY_LABELS,
     "NodeDeclaredFeatureValidator" => resize::NODE_DECLARED_FEATURE_VALIDATOR,
     "PodResizeValidator" => resize::POD_RESIZE_VALIDATOR,
-    "ResourceQuota" => ResourceQuota::default(),
+    "ResourceQuota" => quota::ResourceQuota::default(),
 }
 
 /// One of the two steps of a plugin.

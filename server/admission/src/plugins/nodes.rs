@@ -88,17 +88,19 @@ fn label<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<
 
         let node = cluster.get(("", "nodes"), "", node).await?;
         let node = node.unwrap_or_default();
-        let labels = [
-            "topology.kubernetes.io/region",
-            "topology.kubernetes.io/zone",
-        ];
-        let object = labels.iter().fold(object.clone(), |object, key| {
-            let path = ["metadata", "labels", key];
-            match at(&node, &path) {
-                Value::Null => object,
-                label => set(&object, &path, label.clone()),
-            }
-        });
+        let object = ["region", "zone"]
+            .iter()
+            .fold(object.clone(), |object, key| {
+                let path = [
+                    "metadata",
+                    "labels",
+                    &format!("topology.kubernetes.io/{key}"),
+                ];
+                match at(&node, &path) {
+                    Value::Null => object,
+                    label => set(&object, &path, label.clone()),
+                }
+            });
         Ok(Admitted::changed(object))
     })
 }

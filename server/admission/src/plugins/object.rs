@@ -66,11 +66,8 @@ pub(super) fn default_class(classes: &[Value], annotations: &[&str]) -> Option<S
         let marked = |key: &&str| text(class, &["metadata", "annotations", key]) == "true";
         annotations.iter().any(marked)
     };
-    let age = |class: &&Value| {
-        let created = text(class, &["metadata", "creationTimestamp"]).to_owned();
-        (created, std::cmp::Reverse(name(class).to_owned()))
-    };
-
-    let newest = classes.iter().filter(is_default).max_by_key(age);
+    let created = |class| text(class, &["metadata", "creationTimestamp"]);
+    let defaults = classes.iter().filter(is_default);
+    let newest = defaults.max_by(|a, b| (created(a), name(b)).cmp(&(created(b), name(a))));
     newest.map(|class| name(class).to_owned())
 }

@@ -7,6 +7,7 @@ use fieldmanager_value::Value;
 use super::Steps::Both;
 use super::object::{at, name, set, text};
 use super::{Plugin, is_write};
+use crate::request::field;
 use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation, ResourceName};
 
 /// The plugin.
@@ -60,21 +61,19 @@ async fn class_of(
     if class.is_empty() {
         return default(cluster).await;
     }
-    match cluster.get(CLASSES, "", class).await? {
-        None => {
-            let reason = format!("no PriorityClass with name {class} was found");
-            Err(request.forbidden(&reason))
-        }
-        found => Ok(found),
+    let found = cluster.get(CLASSES, "", class).await?;
+    if found.is_none() {
+        let reason = format!("no PriorityClass with name {class} was found");
+        return Err(request.forbidden(&reason));
     }
+    Ok(found)
 }
 
 /// The default class: that with the lowest value, should there be several.
 async fn default(cluster: &dyn Cluster) -> Result<Option<Value>, Denial> {
     let classes = cluster.list(CLASSES, "").await?;
-    let defaults = classes
-        .iter()
-        .filter(|class| at(class, &["globalDefault"]).as_bool() == Some(true));
+    let is_default = |class: &&Value| at(class, &["globalDefault"]).as_bool() == Some(true);
+    let defaults = classes.iter().filter(is_default);
     let lowest = defaults.min_by_key(|class| at(class, &["value"]).as_i64());
     Ok(lowest.cloned())
 }
@@ -85,8 +84,7 @@ fn with_priority(
     pod: &Value,
     class: Option<&Value>,
 ) -> Result<Value, Denial> {
-    let none = Value::Null;
-    let value = at(class.unwrap_or(&none), &["value"]).as_i64().unwrap_or(0);
+    let value = field(class, &["value"]).as_i64().unwrap_or(0);
     let policy = match class {
         Some(class) => text(class, &["preemptionPolicy"]),
         None => "PreemptLowerPriority",

@@ -1,6 +1,7 @@
 //! Plugins about the resize of Pods on nodes: NodeDeclaredFeatureValidator, PodResizeValidator.
 
 use fieldmanager_managedfields::Cause;
+use fieldmanager_structural::internal::Quantity;
 use fieldmanager_value::Value;
 
 use super::Plugin;
@@ -81,17 +82,16 @@ fn check_size<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> An
         }
 
         let asked = total(request.field(&[]), "requests", false);
-        let missing: Vec<String> = [("cpu", 1_000_000), ("memory", 1_000_000_000)]
-            .into_iter()
-            .filter_map(|(name, unit)| {
-                let has = quantity(at(&node, &["status", "allocatable", name]));
-                let has = has.map_or(0, |amount| amount.nanos);
-                let asked = asked.get(name).map_or(0, |amount| amount.nanos);
-                let [asked_units, has_units] = [asked, has].map(|nanos| (nanos + unit - 1) / unit);
-                let text = format!("{name}, requested: {asked_units}, allocatable: {has_units}");
-                (asked > has).then_some(text)
-            })
-            .collect();
+        let mut missing = Vec::new();
+        for (name, unit) in [("cpu", 1_000_000), ("memory", 1_000_000_000)] {
+            let has = quantity(at(&node, &["status", "allocatable", name]));
+            let nanos = |amount: Option<Quantity>| amount.map_or(0, |amount| amount.nanos);
+            let (asked, has) = (nanos(asked.get(name).copied()), nanos(has));
+            if asked > has {
+                let [asked, has] = [asked, has].map(|nanos| (nanos + unit - 1) / unit);
+                missing.push(format!("{name}, requested: {asked}, allocatable: {has}"));
+            }
+        }
         if missing.is_empty() {
             return Ok(Admitted::default());
         }

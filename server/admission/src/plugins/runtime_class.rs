@@ -3,7 +3,6 @@
 //! Behaviour: `k8s.io/kubernetes/plugin/pkg/admission/runtimeclass/admission.go`.
 
 use fieldmanager_value::Value;
-use fieldmanager_value::internal::proceed;
 
 use super::Steps::Both;
 use super::amounts::{amounts, are_equal};
@@ -18,6 +17,8 @@ pub(super) const RUNTIME_CLASS: Plugin = Plugin {
     steps: Both(mutate, validate),
 };
 
+/// The most tolerations that are compared with each other, since that takes the square of their number.
+const MOST_MERGED: usize = 2000;
 const OTHER_OVERHEAD: &str =
     "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 
@@ -84,16 +85,16 @@ fn schedule(
     }
 }
 
-/// Tolerations without those that another one includes.
+/// Tolerations without those that another one includes, unless they are very many.
 ///
 /// Behaviour: `MergeTolerations` of `k8s.io/kubernetes/pkg/util/tolerations/tolerations.go`.
 fn merge<'v>(all: impl Iterator<Item = &'v Value>) -> Vec<Value> {
     let all: Vec<&Value> = all.collect();
+    if all.len() > MOST_MERGED {
+        return all.into_iter().cloned().collect();
+    }
     let mut merged: Vec<Value> = Vec::new();
     for (at, one) in all.iter().enumerate() {
-        if !proceed(all.len() as u64) {
-            break;
-        }
         let mut later = all.iter().skip(at + 1);
         let is_redundant = merged.iter().any(|other| includes(other, one))
             || later.any(|other| !is_same(one, other) && includes(other, one));

@@ -59,17 +59,7 @@ pub(super) fn is_ignored(resource: ResourceName<'_>) -> bool {
         resource,
         ("", "bindings" | "componentstatuses")
             | ("" | "events.k8s.io", "events")
-            | (
-                "authentication.k8s.io",
-                "tokenreviews" | "selfsubjectreviews"
-            )
-            | (
-                "authorization.k8s.io",
-                "subjectaccessreviews"
-                    | "selfsubjectaccessreviews"
-                    | "localsubjectaccessreviews"
-                    | "selfsubjectrulesreviews"
-            )
+            | ("authentication.k8s.io" | "authorization.k8s.io", _)
     )
 }
 

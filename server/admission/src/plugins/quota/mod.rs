@@ -26,7 +26,7 @@ const QUOTAS: ResourceName<'static> = ("", "resourcequotas");
 ///
 /// Behaviour: `k8s.io/apiserver/pkg/admission/plugin/resourcequota`, without limited resources of a configuration.
 #[derive(Debug, Default)]
-pub struct ResourceQuota {
+pub(super) struct ResourceQuota {
     lock: Mutex<()>,
 }
 

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use fieldmanager_structural::internal::{Quantity, Timestamp};
 use fieldmanager_value::Value;
 
-use super::super::amounts::{Amounts, amounts, has_own_resources, is_best_effort, total};
+use super::super::amounts::{Amounts, asked, has_own_resources, is_best_effort, total};
 use super::super::object::{at, containers, items, text};
 use super::charge::selects;
 
@@ -77,8 +77,7 @@ pub(super) fn missing(names: &BTreeSet<&str>, pod: &Value) -> Option<String> {
     }
     let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for container in containers(pod) {
-        let side = |side: &str| amounts(at(container, &["resources", side]));
-        let named = by_names(&side("requests"), &side("limits"));
+        let named = by_names(&asked(container, "requests"), &asked(container, "limits"));
         for &name in names.iter().filter(|name| !named.contains_key(**name)) {
             if matches!(without_side(name), "cpu" | "memory") {
                 let of = missing.entry(name).or_default();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use fieldmanager_structural::internal::Quantity;
 use fieldmanager_value::{Map, Value};
 use futures::future::BoxFuture;
 
@@ -31,10 +32,9 @@ pub fn recount<'a>(
         used.retain(|name, _| hard.contains_key(name));
 
         let status = at(quota, &["status"]);
-        let is_complete = ["hard", "used"]
-            .iter()
-            .all(|field| status.get(field).is_some());
-        if is_complete && are_equal(&hard, &field(&["status", "hard"])) && are_equal(&used, &old) {
+        let hard_is_known = are_equal(&hard, &field(&["status", "hard"]));
+        let has_status = status.get("hard").is_some() && status.get("used").is_some();
+        if has_status && hard_is_known && are_equal(&used, &old) {
             return Ok(None);
         }
         let status = Map::from_iter([
@@ -71,15 +71,12 @@ async fn count(quota: &Value, hard: &Amounts, cluster: &dyn Cluster) -> Result<A
             Err(_) => continue,
         };
 
-        let zero = fieldmanager_structural::internal::Quantity::count(0);
-        add(
-            &mut sum,
-            &names.iter().map(|name| ((*name).clone(), zero)).collect(),
-        );
-        for object in objects
-            .iter()
-            .filter(|object| charge.is_in_scope(quota, object))
-        {
+        let zero = |name: &&String| ((*name).clone(), Quantity::count(0));
+        add(&mut sum, &names.iter().map(zero).collect());
+        for object in objects.iter() {
+            if !charge.is_in_scope(quota, object) {
+                continue;
+            }
             let mut usage = charge.usage(object);
             usage.retain(|name, _| names.contains(name));
             add(&mut sum, &usage);
