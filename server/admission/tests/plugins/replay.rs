@@ -147,6 +147,9 @@ impl Replay {
             object: line.get("object"),
         };
 
+        let namespace = format!(r#"{{"metadata":{{"name":"{}"}}}}"#, request.namespace);
+        let namespace = Value::from_json(&namespace).unwrap();
+        self.cluster.put(("", "namespaces"), namespace);
         let answer = admit(&self.plugins, request, &self.cluster);
         let (name, code) = (
             line.get("message"),
