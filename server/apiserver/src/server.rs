@@ -125,6 +125,8 @@ impl ApiServer {
         if collection == Collection::On {
             tasks.spawn(new().run());
             tasks.spawn(crate::expiry::run(core.clone(), gate.limits.event_time));
+            let recounting = core.clone();
+            tasks.spawn(async move { recounting.keep_recounting().await });
         }
         if collection == Collection::On && core.access.has_rules() {
             let aggregating = core.clone();

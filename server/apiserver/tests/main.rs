@@ -2,6 +2,7 @@
 
 mod access;
 mod actions;
+mod admission;
 mod answers;
 mod areas;
 mod client_certificates;

@@ -310,10 +310,11 @@ fn kinds_without_an_effect_are_logged_once() {
     );
     let created = "HTTP/1.1 201 Created";
     for name in ["a", "b"] {
-        let object = serde_json::json!({"metadata": {"name": name}});
+        let spec = serde_json::json!({"priorityLevelConfiguration": {"name": "exempt"}});
+        let object = serde_json::json!({"metadata": {"name": name}, "spec": spec});
         for resource in [
             "rbac.authorization.k8s.io/v1/clusterroles",
-            "admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+            "flowcontrol.apiserver.k8s.io/v1/flowschemas",
         ] {
             assert_eq!(
                 server.create(&format!("/apis/{resource}"), &object),
@@ -335,7 +336,7 @@ fn kinds_without_an_effect_are_logged_once() {
         messages,
         [
             "objects of the kind ClusterRole are stored and have no effect: every request is allowed",
-            "objects of the kind ValidatingWebhookConfiguration are stored and have no effect: no webhook is called",
+            "objects of the kind FlowSchema are stored and have no effect: requests have no priority",
         ],
         "{log}"
     );

@@ -9,6 +9,7 @@ use fieldmanager_value::Value;
 
 use super::cursors::Cursors;
 use super::inert::Inert;
+use super::quota::Recounts;
 use super::siblings::Siblings;
 use crate::access::{Access, AccessOptions};
 use crate::documents::Documents;
@@ -28,6 +29,7 @@ pub(crate) struct Core {
     pub(crate) access: Access,
     pub(crate) participants: Participants,
     pub(super) lists: Lists,
+    pub(super) recounts: Recounts,
     /// `None`: there is neither a log nor a history.
     pub(crate) log: Option<Arc<Recorder>>,
     /// `None`: the page offers no files of histories.
@@ -98,6 +100,7 @@ impl Core {
             access,
             participants,
             lists,
+            recounts: Recounts::default(),
             documents: Mutex::new(resources.documents),
             definitions: tokio::sync::Mutex::default(),
             ending: Mutex::default(),

@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use fieldmanager_access::User;
 use fieldmanager_admission::Operation;
+use fieldmanager_handlers::Action;
 use fieldmanager_handlers::internal::Media;
 use fieldmanager_managedfields::{Status, Time};
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
@@ -94,7 +95,11 @@ impl Core {
             _ if options.dry_run => {}
             // The consequences of an earlier deletion may have failed.
             false => self.marked(served, &entry.key).await?,
-            true => self.removed(served, &entry.object).await?,
+            true => {
+                self.removed(served, &entry.object).await?;
+                self.recount_after(served, &entry.key, Action::Delete)
+                    .await?;
+            }
         }
         Ok(answer)
     }

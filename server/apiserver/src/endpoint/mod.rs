@@ -21,6 +21,7 @@ mod families;
 mod inert;
 mod lifecycle;
 mod list;
+mod quota;
 mod read;
 mod review;
 mod selection;

@@ -275,6 +275,7 @@ impl Core {
             }
         }
         self.written(call.served, key, &outcome).await?;
+        self.recount_after(call.served, key, outcome.action).await?;
         Ok(answer(outcome))
     }
 }

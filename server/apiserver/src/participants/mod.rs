@@ -126,6 +126,11 @@ impl Participants {
         self
     }
 
+    /// Whether quotas are enforced.
+    pub(crate) fn has_quotas(&self) -> bool {
+        self.all.iter().any(|one| one.name() == "ResourceQuota")
+    }
+
     /// All of them, in order.
     pub(crate) fn all(&self) -> &[Arc<dyn Admission>] {
         &self.all

@@ -54,7 +54,6 @@ pub(super) const KINDS: &[KindDescription] = &[
     KindDescription {
         checks: checks::config::limits,
         is_named_by_uid: true,
-        without_effect: Some("nothing is limited"),
         ..KindDescription::of("", &["v1"], "LimitRange")
     },
     KindDescription {
@@ -163,7 +162,6 @@ pub(super) const KINDS: &[KindDescription] = &[
         checks: checks::config::quota,
         warnings: warnings::config::quota,
         returns_deleted: true,
-        without_effect: Some("nothing is limited"),
         ..KindDescription::of("", &["v1"], "ResourceQuota")
     },
     KindDescription {

@@ -17,7 +17,6 @@ pub(super) const KINDS: &[KindDescription] = &[
     },
     KindDescription {
         checks: checks::network::ingress_class,
-        without_effect: Some("no class is the default one"),
         ..KindDescription::of("networking.k8s.io", &["v1"], "IngressClass")
     },
     KindDescription {

@@ -7,14 +7,12 @@ use crate::warnings;
 pub(super) const KINDS: &[KindDescription] = &[
     KindDescription {
         checks: checks::classes::priority_class,
-        without_effect: Some("Pods get no priority"),
         ..KindDescription::of("scheduling.k8s.io", &["v1"], "PriorityClass")
     },
     KindDescription {
         checks: checks::classes::runtime_class,
         metadata: MetadataChecks::AnyFinalizer,
         warnings: warnings::network::runtime_class,
-        without_effect: Some("Pods get no overhead and no node selector"),
         ..KindDescription::of("node.k8s.io", &["v1"], "RuntimeClass")
     },
     KindDescription {

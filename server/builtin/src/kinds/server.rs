@@ -31,7 +31,6 @@ pub(super) const KINDS: &[KindDescription] = &[
             member: "webhooks",
             except: "",
         }),
-        without_effect: Some("no webhook is called"),
         ..KindDescription::of(
             "admissionregistration.k8s.io",
             &["v1"],
@@ -66,7 +65,6 @@ pub(super) const KINDS: &[KindDescription] = &[
             member: "webhooks",
             except: "",
         }),
-        without_effect: Some("no webhook is called"),
         ..KindDescription::of(
             "admissionregistration.k8s.io",
             &["v1"],

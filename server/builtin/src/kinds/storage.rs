@@ -23,7 +23,6 @@ pub(super) const KINDS: &[KindDescription] = &[
     KindDescription {
         checks: checks::storage::storage_class,
         returns_deleted: true,
-        without_effect: Some("no class is the default one"),
         ..KindDescription::of("storage.k8s.io", &["v1"], "StorageClass")
     },
     KindDescription {
