@@ -32,3 +32,4 @@ mod ui;
 mod unfinished;
 mod unions;
 mod watches;
+mod webhook;

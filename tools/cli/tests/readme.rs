@@ -94,6 +94,9 @@ fn testing_page_shows_tests_that_run() {
     for (language, path) in [
         ("rust", "server/apiserver/tests/shops.rs"),
         ("rust", "server/apiserver/tests/operator.rs"),
+        ("rust", "server/apiserver/tests/webhook.rs"),
+        ("go", "comparison/clients/go/webhook_test.go"),
+        ("python", "integrations/python/tests/test_webhook.py"),
         ("go", "integrations/go/example_test.go"),
         ("go", "integrations/go/operator_test.go"),
         ("python", "integrations/python/tests/test_shops.py"),
