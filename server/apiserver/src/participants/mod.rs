@@ -20,7 +20,7 @@ use crate::store::Memory;
 use crate::store::SharedStore;
 pub(crate) use lists::Lists;
 #[cfg(feature = "net")]
-use services::{Addresses, Services};
+use services::{Addresses, FromPool, Services};
 
 /// What takes part in admission, in the order in which it is asked, and what converts objects.
 #[derive(Clone)]
@@ -106,12 +106,13 @@ impl Participants {
             if let Ok(caller) = HttpCaller::new(Arc::new(services), roots) {
                 let source = source.clone();
                 let (caller, uids) = (Arc::new(caller), Arc::new(move || source.uid()) as _);
+                let from_pool = Arc::new(FromPool(Arc::clone(&caller)));
                 self.converter = Some(Arc::new(Converter::new(caller.clone(), Arc::clone(&uids))));
                 all.push(Arc::new(Webhooks::mutating(
-                    caller.clone(),
+                    from_pool.clone(),
                     Arc::clone(&uids),
                 )));
-                all.push(Arc::new(Webhooks::validating(caller, uids)));
+                all.push(Arc::new(Webhooks::validating(from_pool, uids)));
             }
         }
         #[cfg(not(feature = "net"))]

@@ -1,11 +1,14 @@
 //! The addresses of webhooks that are behind services.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
-use fieldmanager_admission::webhooks::Resolver;
+use fieldmanager_admission::webhooks::{CallError, Caller, ClientConfig, HttpCaller, Resolver};
 use futures::future::BoxFuture;
 
 use crate::object::text;
+use crate::pool::enter;
 use crate::store::{Key, SharedStore};
 
 /// How webhooks are reached.
@@ -44,6 +47,23 @@ impl Resolver for Services {
                 "" | "None" => Err(format!("no cluster IP for service {name:?}")),
                 address => Ok(format!("{address}:{port}")),
             }
+        })
+    }
+}
+
+/// Calls webhooks of admission from the pool, where a request has a deadline.
+pub(super) struct FromPool(pub(super) Arc<HttpCaller>);
+
+impl Caller for FromPool {
+    fn call<'a>(
+        &'a self,
+        client: &'a ClientConfig,
+        body: Vec<u8>,
+        timeout: Duration,
+    ) -> BoxFuture<'a, Result<Vec<u8>, CallError>> {
+        Box::pin(async move {
+            enter().await;
+            self.0.call(client, body, timeout).await
         })
     }
 }
