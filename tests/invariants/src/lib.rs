@@ -17,6 +17,7 @@
 //! - [`check_patches`] parses objects and patches, one per line.
 //! - [`check_handlers`] sends requests to built-in and custom resources, whose answers must be complete.
 //! - [`check_server`] sends HTTP requests to an API server, whose answers must be complete.
+//! - [`check_reviews`] gives bytes as the answers of webhooks.
 //! - [`check_go_markers`] parses Go source and inserts the unions of its markers into a document.
 //! - [`check_scenario`] derives a schema and a sequence of applies and updates from bytes, and checks every step. It
 //!   also sends requests with objects of any depth, whose results must round-trip and be valid input for further
@@ -48,6 +49,7 @@ mod patch;
 mod path;
 mod protobuf;
 mod requests;
+mod reviews;
 mod rules;
 mod scenario;
 mod schema;
@@ -64,6 +66,7 @@ pub use handlers::check_handlers;
 pub use patch::check_patches;
 pub use path::check_paths;
 pub use protobuf::check_protobuf;
+pub use reviews::check_reviews;
 pub use rules::{Charged, RulesInput, check_rules_charged, check_rules_compiled};
 pub use scenario::check_scenario;
 pub use schema::check_schema;

@@ -2,7 +2,7 @@
 
 use fieldmanager_invariants::{
     check_fields_v1, check_go_markers, check_handlers, check_patches, check_paths, check_protobuf,
-    check_scenario, check_schema, check_server, check_value, texts,
+    check_reviews, check_scenario, check_schema, check_server, check_value, texts,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -32,6 +32,12 @@ const REQUESTS: [&str; 6] = [
     include_str!("../../../fuzz/seeds/handlers/service"),
     include_str!("../../../fuzz/seeds/handlers/scale_with_managers"),
     include_str!("../../../fuzz/seeds/handlers/shop"),
+];
+
+const REVIEWS: [&str; 3] = [
+    include_str!("../../../fuzz/seeds/reviews/converted"),
+    include_str!("../../../fuzz/seeds/reviews/denied"),
+    include_str!("../../../fuzz/seeds/reviews/patch"),
 ];
 
 const HTTP: [&str; 4] = [
@@ -163,6 +169,15 @@ proptest! {
     #[test]
     fn scenarios_satisfy_the_invariants(bytes in bytes(250)) {
         holds(check_scenario(&bytes))?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(200))]
+
+    #[test]
+    fn answers_of_webhooks_satisfy_the_invariants(seed in 0..3usize, cuts in vec((0..400usize, 0..400usize, 0..40usize), 0..6)) {
+        holds(check_reviews(rearranged(&REVIEWS, seed, &cuts).as_bytes()))?;
     }
 }
 
