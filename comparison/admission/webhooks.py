@@ -25,8 +25,9 @@ import tempfile
 import threading
 import time
 
-URL, TOKEN, AUDIT, OUT = sys.argv[1:5]
-PREFIX = sys.argv[5] if len(sys.argv) > 5 else ""
+# Other programs use the certificates and the answers.
+URL, TOKEN, AUDIT, OUT = sys.argv[1:5] if __name__ == "__main__" else [""] * 4
+PREFIX = sys.argv[5] if __name__ == "__main__" and len(sys.argv) > 5 else ""
 BASE = 26650
 CERTS = tempfile.mkdtemp()
 LOG, PLAN = [], {}
@@ -58,7 +59,7 @@ class Hook(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         path = self.path.split("?")[0]
         review = json.loads(body)
-        plan = PLAN.get(path, {})
+        plan = self.plan(path, review)
         entry = {"url": self.path, "port": self.server.server_address[1], "sent": review}
         with LOCK:
             LOG.append(entry)
@@ -81,6 +82,10 @@ class Hook(http.server.BaseHTTPRequestHandler):
             self.drop(entry, "cut")
 
     do_GET = do_POST
+
+    def plan(self, path, _review):
+        """What to answer to a review."""
+        return PLAN.get(path, {})
 
     def drop(self, entry, what):
         entry["answer"] = {"failure": what}
@@ -836,4 +841,5 @@ def main():
     print(f"{COUNT} cases")
 
 
-main()
+if __name__ == "__main__":
+    main()

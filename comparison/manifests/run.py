@@ -32,9 +32,6 @@ import sys
 import time
 import urllib.parse
 
-import yaml
-
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 PATCHES = {
     "merge": "application/merge-patch+json",
     "strategic": "application/strategic-merge-patch+json",
@@ -49,9 +46,9 @@ class Server:
         self.url, self.token = urllib.parse.urlsplit(url), token
         self.connection = None
 
-    def send(self, method, path, body=None, content_type="application/json", accept="application/json"):
-        """The code, the body and the warnings of an answer."""
-        headers = {"Authorization": f"Bearer {self.token}", "Accept": accept}
+    def send(self, method, path, body=None, content_type="application/json", accept="application/json", more=None):
+        """The code, the body and the warnings of an answer. `more` are headers."""
+        headers = {"Authorization": f"Bearer {self.token}", "Accept": accept, **(more or {})}
         if body is not None:
             headers["Content-Type"] = content_type
             body = json.dumps(body)
@@ -87,11 +84,15 @@ class Server:
 
 def objects_of(folder, repository):
     """The objects of the manifests of a folder, with their files."""
+    # Programs that only compare do not need it.
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     for file in sorted(folder.rglob("*")):
         if file.suffix not in (".yaml", ".yml", ".json") or not file.is_file():
             continue
         try:
-            documents = list(yaml.load_all(file.read_text(), LOADER))
+            documents = list(yaml.load_all(file.read_text(), loader))
         except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError):
             continue
         for document in documents:
@@ -300,6 +301,15 @@ def explanations(file):
     return [([re.compile(part) for part in what.split()], reason) for what, _, reason in parsed]
 
 
+def reason_of(reasons, texts):
+    """The reason of a difference: those of `explanations` for its kind, request, path and value here."""
+    values = [text.replace(" ", "-") for text in texts]
+    for patterns, reason in reasons:
+        if all(pattern.fullmatch(value) for pattern, value in zip(patterns, values)):
+            return reason
+    return None
+
+
 def listed(index):
     """The repositories with their commits, and below each its files with their numbers of objects."""
     lines, last = [], None
@@ -349,11 +359,9 @@ def main():
     explained, unexplained = {}, []
     for different in (one for found, _ in results for one in found):
         kind, name, path, _, value, _ = different
-        values = [text.replace(" ", "-") for text in (kind, name, path, json.dumps(value))]
-        for patterns, reason in reasons:
-            if all(pattern.fullmatch(value) for pattern, value in zip(patterns, values)):
-                explained[reason] = explained.get(reason, 0) + 1
-                break
+        reason = reason_of(reasons, (kind, name, path, json.dumps(value)))
+        if reason:
+            explained[reason] = explained.get(reason, 0) + 1
         else:
             unexplained.append(different)
 
@@ -378,4 +386,5 @@ def main():
     sys.exit(1 if unexplained else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
