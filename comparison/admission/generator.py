@@ -333,6 +333,8 @@ class Requests:
         if kind == "ResourceQuota":
             hard = live.get("spec", {}).get("hard", {})
             return {"hard": hard, "used": {name: "0" for name in hard}}
+        if kind == "Service" and live.get("spec", {}).get("type") != "LoadBalancer":
+            return {}
         amounts = {"storage": self.one("1Gi", "5Gi")}
         choices = {
             "Pod": {"phase": self.one("Running", "Succeeded", "Pending"), "message": "m"},
@@ -647,7 +649,16 @@ def plain(body):
             body["spec"].pop(name, None)
         for port in body["spec"].get("ports", []):
             port.pop("nodePort", None)
-    return json.loads(json.dumps(body))
+    return without_times(body)
+
+
+def without_times(value):
+    """A value without the times that a comparison hides."""
+    if isinstance(value, list):
+        return [without_times(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: without_times(inner) for name, inner in value.items() if inner not in ("TIME", "UID", "PORT")}
 
 
 def merged(value, patch):

@@ -29,8 +29,6 @@ import run
 import webhooks
 from generator import Requests, SETTLED
 
-# The ports of the webhooks of the two servers.
-HOOKS = 26680
 NAMES = ("kube-apiserver", "this server")
 
 
@@ -38,7 +36,8 @@ def plan_of(_handler, path, review):
     """What a webhook answers: what the servers do themselves is not touched."""
     user = review.get("request", {}).get("userInfo", {}).get("username", "")
     if user.startswith("system:"):
-        return {"code": 200, "headers": {"Content-Type": "application/json"}, "body": webhooks.allow()}
+        body = {**webhooks.allow(), "apiVersion": review["apiVersion"]}
+        return {"code": 200, "headers": {"Content-Type": "application/json"}, "body": body}
     return webhooks.PLAN[path]
 
 
@@ -79,6 +78,8 @@ def user_of(entry):
     return entry["sent"].get("request", {}).get("userInfo", {}).get("username", "")
 
 
+# kube-apiserver names itself by its file.
+ITSELF = re.compile(r'"manager": "kube-apiserver[^"]*"')
 SUFFIX = re.compile(r"\bgen-[bcdfghjklmnpqrstvwxz2456789]{5}\b")
 CLOCK = re.compile(r"\b\d+(\.\d+)?(s|ms|µs)\b elapsed|127\.0\.0\.1:\d{5}->")
 
@@ -86,6 +87,7 @@ CLOCK = re.compile(r"\b\d+(\.\d+)?(s|ms|µs)\b elapsed|127\.0\.0\.1:\d{5}->")
 def tidy(value):
     """A value without generated names and ports of connections."""
     text = SUFFIX.sub("gen-NAME", json.dumps(value))
+    text = ITSELF.sub('"manager": "kube-apiserver"', text)
     return json.loads(CLOCK.sub("", text))
 
 
@@ -96,7 +98,7 @@ def start(options, folder):
     webhooks.certificate("good", "DNS:localhost,IP:127.0.0.1")
     webhooks.Hook.plan = plan_of
     for at in range(2):
-        webhooks.serve(HOOKS + at, "good")
+        webhooks.serve(options.port + 6 + at, "good")
 
     environment = {**os.environ, "ADMISSION": "default"}
     command = ["bash", options.start, options.kube_apiserver, f"{folder}/real", str(options.port), str(options.port + 1)]
@@ -108,7 +110,7 @@ def start(options, folder):
              "--kubeconfig", f"{folder}/kubeconfig"]
     log = open(f"{folder}/ours.log", "w")
     process = subprocess.Popen(serve, stdout=log, stderr=log)
-    sides = [Side(NAMES[0], f"https://127.0.0.1:{options.port}", HOOKS), Side(NAMES[1], ours, HOOKS + 1)]
+    sides = [Side(NAMES[0], f"https://127.0.0.1:{options.port}", options.port + 6), Side(NAMES[1], ours, options.port + 7)]
     for _ in range(100):
         try:
             sides[1].server.send("GET", "/readyz")
@@ -138,7 +140,7 @@ def main():
     parser.add_argument("kube_apiserver")
     parser.add_argument("fieldmanager")
     parser.add_argument("--start", default=str(HERE.parent / "kube-apiserver/start.sh"), help="what starts kube-apiserver")
-    parser.add_argument("--port", type=int, default=26900, help="the first of six ports")
+    parser.add_argument("--port", type=int, default=26900, help="the first of eight ports")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--requests", type=int, default=1000)
     parser.add_argument("--explained", type=pathlib.Path, default=HERE / "explained.txt")
@@ -169,7 +171,7 @@ def main():
                     new = new or reason is None
                 if new:
                     unexplained.append(request)
-                    report(number, request, different, requests.active())
+                    report(number, request, different, answer, requests.active())
                 if different:
                     requests.repair(sides, request)
         finally:
@@ -186,8 +188,10 @@ def main():
     sys.exit(1 if unexplained else 0)
 
 
-def report(number, request, different, active):
-    """Prints the differences of a request."""
+def report(number, request, different, answer, active):
+    """Prints the differences of a request, and the webhooks that were called."""
+    called = {review[0] for review in answer["reviews"]}
+    active = [hook for hook in active if "/" + hook["name"] in called and "observer" not in hook["name"]]
     print(f"#{number} {request.verb} {request.kind}: {request.method} {request.path} {request.headers or ''}\n  sent {json.dumps(request.body)[:1500]}")
     for path, real, ours in different[:8]:
         print(f"  {path}\n    kube-apiserver {json.dumps(real)[:1200]}\n    this server    {json.dumps(ours)[:1200]}")

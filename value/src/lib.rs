@@ -33,6 +33,7 @@ mod embedded;
 mod error;
 mod escape;
 mod go_format;
+mod go_json;
 mod intern;
 mod json;
 mod lineage;
@@ -69,6 +70,11 @@ pub mod internal {
     /// Strings and numbers as Go's `fmt` and `strconv` write them.
     pub mod go_format {
         pub use crate::go_format::{is_print, quote, write_float, write_quoted};
+    }
+
+    /// The messages of Go's JSON scanner.
+    pub mod go_json {
+        pub use crate::go_json::error;
     }
 
     /// The sorted map behind [`Map`](crate::Map).

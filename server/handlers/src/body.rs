@@ -148,7 +148,7 @@ pub(crate) fn yaml_faults(duplicates: &[String]) -> String {
 
 /// The message of Go's decoder for a JSON text that is not valid.
 pub(crate) fn json_error(text: &str, error: &Error) -> String {
-    crate::go_json::error(text).unwrap_or_else(|| error.to_string())
+    fieldmanager_value::internal::go_json::error(text).unwrap_or_else(|| error.to_string())
 }
 
 /// The kind that an object names; missing parts are those of the resource.

@@ -41,7 +41,6 @@ mod decode;
 mod definition;
 mod edited;
 mod error;
-mod go_json;
 mod go_value;
 mod kind;
 mod metadata;

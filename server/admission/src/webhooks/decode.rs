@@ -4,6 +4,8 @@ use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::internal::{ObjectExt, json_kind};
 use fieldmanager_value::Value;
 
+use super::patch::read_json;
+
 /// What a message calls the type and the version of an object that it cannot read.
 const TYPE_META: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
 
@@ -27,7 +29,7 @@ pub(crate) fn decode(
 
     let failed = |text: String| format!("couldn't get version/kind; json parse error: {text}");
     let review = if body.trim_ascii_start().starts_with(b"{") {
-        Value::from_json_slice(body).map_err(|error| failed(error.to_string()))?
+        read_json(body).map_err(failed)?
     } else {
         let text = std::str::from_utf8(body).map_err(|error| failed(error.to_string()))?;
         Value::from_yaml(text).map_err(|error| failed(error.to_string()))?

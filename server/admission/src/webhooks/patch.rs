@@ -4,6 +4,16 @@ use fieldmanager_patch::json_patch::OperationFault;
 use fieldmanager_patch::{Fault, json_patch};
 use fieldmanager_structural::internal::{ObjectExt, json_kind};
 use fieldmanager_value::Value;
+use fieldmanager_value::internal::go_json;
+
+/// Reads JSON. The error is that of Go.
+pub(super) fn read_json(json: &[u8]) -> Result<Value, String> {
+    Value::from_json_slice(json).map_err(|error| {
+        let text = str::from_utf8(json).ok();
+        text.and_then(go_json::error)
+            .unwrap_or_else(|| error.to_string())
+    })
+}
 
 /// Reads the operations of a patch. Null has none.
 ///
@@ -13,7 +23,7 @@ use fieldmanager_value::Value;
 ///
 /// Behaviour: `DecodePatch` of `gopkg.in/evanphx/json-patch.v4`.
 pub(super) fn read_patch(json: &[u8]) -> Result<Value, String> {
-    let patch = Value::from_json_slice(json).map_err(|error| error.to_string())?;
+    let patch = read_json(json)?;
     let fault = |found: &Value, of: &str| {
         let found = json_kind(found);
         Err(format!(

@@ -1,6 +1,6 @@
 //! Admission: what plugins, webhooks and closures make of a request.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use fieldmanager_access::{Attributes, Decision, User};
 use fieldmanager_admission::{
@@ -13,11 +13,17 @@ use fieldmanager_value::Value;
 use futures::future::BoxFuture;
 
 use super::read::internal;
-use super::{Call, Core, Failure};
+use super::{Call, Core, Failure, Verb};
 use crate::log::note;
-use crate::object::{map, text, with};
+use crate::object::{has_items, map, metadata, text, with, with_metadata};
+use crate::query::Query;
 use crate::registry::Served;
-use crate::store::{Revision, StoreError, Write};
+
+/// The user of what the server itself writes.
+static ITSELF: LazyLock<User> = LazyLock::new(|| {
+    let groups = ["system:masters"];
+    User::new("system:apiserver", &groups)
+});
 
 /// A phase of admission.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -94,12 +100,11 @@ impl Core {
         &self,
         subject: &Subject<'_>,
         options: &Value,
+        old: Option<&Value>,
         pending: &mut Pending<'_>,
     ) -> Result<(), Failure> {
-        let (old, object) = (pending.old(), pending.object());
-        let made = self
-            .run(Phase::Mutate, subject, options, old, Some(object))
-            .await;
+        let object = Some(pending.object());
+        let made = self.run(Phase::Mutate, subject, options, old, object).await;
         let Admitted {
             object, warnings, ..
         } = made.map_err(|denial| refused(pending.warnings(), denial))?;
@@ -118,14 +123,15 @@ impl Core {
         old: Option<&Value>,
         outcome: &mut Outcome,
     ) -> Result<(), Failure> {
+        // A new claim gets its phase when it is read.
+        let shown = match old {
+            None if &*subject.served.facts.plural == "persistentvolumeclaims" => {
+                &with(outcome.answer(), "status", map([]))
+            }
+            _ => outcome.answer(),
+        };
         let made = self
-            .run(
-                Phase::Validate,
-                subject,
-                options,
-                old,
-                Some(outcome.answer()),
-            )
+            .run(Phase::Validate, subject, options, old, Some(shown))
             .await;
         let made = made.map_err(|denial| refused(&outcome.warnings, denial))?;
         add_warnings(&mut outcome.warnings, made.warnings);
@@ -155,6 +161,14 @@ impl Core {
         if let Some(object) = made.object {
             let decoded = handlers.decoded(Subresource::Object, &object);
             outcome.object = decoded.map_err(internal)?;
+        }
+        // The options of an eviction are dry if the request is.
+        if let (Some(deletion), Some(dry_run)) =
+            (outcome.object.get("deleteOptions"), options.get("dryRun"))
+            && !has_items(deletion, &["dryRun"])
+        {
+            let deletion = with(deletion, "dryRun", dry_run.clone());
+            outcome.object = with(&outcome.object, "deleteOptions", deletion);
         }
         self.validate(&subject, &options, None, &mut outcome)
             .await?;
@@ -221,33 +235,28 @@ impl Core {
         answer
     }
 
-    /// The store's answer to a write of a status that is computed from the object of the moment.
-    async fn write_status(
+    /// Writes the status of an object, as the server's own client does.
+    pub(super) async fn put_status(
         &self,
-        (group, plural): ResourceName<'_>,
+        served: &Arc<Served>,
         object: &Value,
-    ) -> Result<Result<Revision, StoreError>, Failure> {
-        let registry = self.registry();
-        let served = registry
-            .stored_as(group, plural)
-            .ok_or_else(Failure::resource_not_found)?;
+    ) -> Result<(), Failure> {
         let own = |name| text(object, &["metadata", name]);
-        let key = served.key(own("namespace"), own("name"))?;
-        let conflict = |current| {
-            let key = key.clone();
-            Ok(Err(StoreError::Conflict { key, current }))
+        let body = object.to_json();
+        let call = Call {
+            user: &ITSELF,
+            served,
+            verb: Verb::Update,
+            namespace: own("namespace"),
+            name: own("name"),
+            subresource: "status",
+            query: &Query::default(),
+            content_type: "application/json",
+            user_agent: "kube-apiserver",
+            body: body.as_bytes(),
+            stale: None,
         };
-        let Some(entry) = self.store.get(&key, None).await?.entry else {
-            return conflict(None);
-        };
-        if own("resourceVersion") != entry.revision.to_string() {
-            return conflict(Some(entry));
-        }
-        let status = object.get("status").cloned().unwrap_or_default();
-        let object = self.with_status(&entry, |live| with(live, "status", status));
-        let expected = entry.revision;
-        let update = Write::Update { expected, object };
-        Ok(self.store.write(&key, update).await)
+        self.change(&call).await.map(|_| ())
     }
 }
 
@@ -285,14 +294,17 @@ impl Cluster for Core {
 
     fn update_status<'a>(
         &'a self,
-        resource: ResourceName<'a>,
+        (group, plural): ResourceName<'a>,
         object: Value,
     ) -> BoxFuture<'a, Result<bool, Denial>> {
         Box::pin(async move {
-            match self.write_status(resource, &object).await? {
-                Ok(_) => Ok(true),
-                Err(StoreError::Conflict { .. }) => Ok(false),
-                Err(error) => Err(Failure::from(error).into()),
+            let registry = self.registry();
+            let served = registry.stored_as(group, plural);
+            let served = served.ok_or_else(Failure::resource_not_found)?;
+            match self.put_status(served, &object).await {
+                Ok(()) => Ok(true),
+                Err(failure) if matches!(failure.status.code, 404 | 409) => Ok(false),
+                Err(failure) => Err(failure.into()),
             }
         })
     }
@@ -338,9 +350,14 @@ impl Cluster for Core {
             let Some(served) = registry.of_kind(kind) else {
                 return Ok(object);
             };
+            let has_generation = metadata(&object, "generation").is_some();
             let object = self.object_at(served, object).await?;
             let handlers = served.handlers().map_err(internal)?;
-            Ok(handlers.read(&object))
+            // What is read has a generation, and what is created none.
+            match handlers.read(&object) {
+                read if has_generation => Ok(read),
+                read => Ok(with_metadata(&read, "generation", None)),
+            }
         })
     }
 

@@ -46,9 +46,11 @@ pub(super) struct DeleteOptions {
     uid: Option<String>,
     pub(super) resource_version: Option<String>,
     propagation: Option<Propagation>,
-    /// `orphanDependents: false`, which makes the answer 202 while dependents remain.
-    is_cascading: bool,
+    /// `orphanDependents`; false makes the answer 202 while dependents remain.
+    orphan: Option<bool>,
     pub(super) dry_run: bool,
+    /// Whether the object is one of a collection.
+    is_one_of_many: bool,
     /// Whose deletion it is, if admission is asked.
     user: Option<Arc<User>>,
 }
@@ -122,37 +124,32 @@ impl Core {
 
         // What happens to the object.
         let now = self.source.now();
+        let has_finalizers = finalizers(&live).next().is_some();
         let effect = if served.is_definition() && !is_terminating(&live) {
             DeletionEffect::Mark(deleted_definition(&live, &now.to_string()))
         } else {
             options.effect(served, &live, now)
         };
         let is_marked = matches!(effect, DeletionEffect::Mark(_));
-        let warnings = match &options.user {
-            Some(user) if !matches!(effect, DeletionEffect::Nothing) => {
-                let (namespace, subresource) = (entry.key.parts().namespace, "");
-                let subject = Subject {
-                    served,
-                    kind: served.kind(),
-                    operation: Operation::Delete,
-                    subresource,
-                    namespace: namespace.unwrap_or_default(),
-                    name,
-                    user,
-                    dry_run: options.dry_run,
-                };
-                self.admit_deletion(&subject, &options.object(), &live)
-                    .await?
-            }
-            _ => Vec::new(),
+        let is_nothing = matches!(effect, DeletionEffect::Nothing);
+        // A request that waits for a grace period, or for the objects of a namespace, asks nobody.
+        let is_asked = !is_nothing
+            || !served.is(|kind| kind.has_grace_period || kind.is_namespace);
+        let ask = async |live: &Value| self.ask(served, entry, options, live).await;
+        let mut warnings = match is_asked {
+            true => ask(&live).await?,
+            false => Vec::new(),
         };
-        let is_removed = !is_marked && !matches!(effect, DeletionEffect::Nothing);
-        let is_accepted = options.is_cascading && !options.dry_run && is_marked;
+        let is_removed = !is_marked && !is_nothing;
+        let is_accepted = options.orphan == Some(false) && !options.dry_run && is_marked;
         let code = if is_accepted { 202 } else { 200 };
 
         // The object after it.
+        let is_in_two_steps = matches!(effect, DeletionEffect::End(_)) || has_finalizers;
         let (object, writes) = match effect {
-            DeletionEffect::Mark(marked) if options.dry_run => (marked, (false, false)),
+            DeletionEffect::Mark(marked) | DeletionEffect::End(marked) if options.dry_run => {
+                (marked, (false, false))
+            }
             _ if options.dry_run => (live.clone(), (false, false)),
             DeletionEffect::Nothing => (live.clone(), (false, false)),
             DeletionEffect::Mark(marked) => (marked, (true, false)),
@@ -172,6 +169,11 @@ impl Core {
 
         if deletes {
             let expected = revision;
+            // What removes an object after another step asks once more.
+            if is_in_two_steps {
+                let more = ask(&at_revision(&object, revision)).await?;
+                add_warnings(&mut warnings, more);
+            }
             revision = objects
                 .write(&entry.key, Write::Delete { expected })
                 .await?;
@@ -190,8 +192,40 @@ impl Core {
         Ok((answer, is_removed))
     }
 
+    /// Asks admission about the deletion of an object. Returns warnings.
+    async fn ask(
+        &self,
+        served: &Served,
+        entry: &Entry,
+        options: &DeleteOptions,
+        live: &Value,
+    ) -> Result<Vec<String>, Failure> {
+        let Some(user) = &options.user else {
+            return Ok(Vec::new());
+        };
+        let name = match options.is_one_of_many {
+            true => "",
+            false => text(live, &["metadata", "name"]),
+        };
+        let subject = Subject {
+            served,
+            kind: served.kind(),
+            operation: Operation::Delete,
+            subresource: "",
+            namespace: entry.key.parts().namespace.unwrap_or_default(),
+            name,
+            user,
+            dry_run: options.dry_run,
+        };
+        let options = options.object(served, live);
+        self.admit_deletion(&subject, &options, live).await
+    }
+
     pub(super) async fn delete_collection(&self, call: &Call<'_>) -> Result<Answer, Failure> {
-        let options = DeleteOptions::of(call)?;
+        let options = DeleteOptions {
+            is_one_of_many: true,
+            ..DeleteOptions::of(call)?
+        };
         let deleted = self.delete_selected(call, &options).await;
         options.warned(call, deleted)
     }
@@ -263,22 +297,23 @@ impl DeleteOptions {
         }
     }
 
-    /// The options of the body, or else of the query.
+    /// The options of the body, or, without one, of the query.
     fn of(call: &Call<'_>) -> Result<Self, Failure> {
         let kind = GroupVersionKind::new("meta.k8s.io", "v1", "DeleteOptions");
-        let body = if call.body.is_empty() {
-            Value::Null
-        } else {
-            read_body(call, &kind)?
+        let options = match call.body.is_empty() {
+            true => in_query(call.query)?,
+            false => read_body(call, &kind)?,
         };
         Ok(DeleteOptions {
             user: Some(Arc::new(call.user.clone())),
-            ..Self::read(&body, call.query)?
+            ..Self::read(&options)?
         })
     }
 
-    /// The options as admission sees them.
-    fn object(&self) -> Value {
+    /// The options as admission sees them: with the grace period of the object, if they are about one only.
+    fn object(&self, served: &Served, live: &Value) -> Value {
+        let is_given = self.is_one_of_many || is_terminating(live);
+        let own_grace = self.grace(served, live).filter(|_| !is_given);
         let preconditions = [
             ("uid", &self.uid),
             ("resourceVersion", &self.resource_version),
@@ -288,7 +323,8 @@ impl DeleteOptions {
             preconditions.filter_map(|(name, text)| Some((name, text.as_deref()?.into())));
         let preconditions = map(preconditions);
         let has_preconditions = preconditions.as_map().is_some_and(|map| !map.is_empty());
-        let policy = self.propagation.map(|propagation| match propagation {
+        let policy = self.propagation.filter(|_| self.orphan.is_none());
+        let policy = policy.map(|propagation| match propagation {
             Propagation::Background => "Background",
             Propagation::Foreground => "Foreground",
             Propagation::Orphan => "Orphan",
@@ -297,8 +333,12 @@ impl DeleteOptions {
         let fields = [
             ("kind", Some("DeleteOptions".into())),
             ("apiVersion", Some("meta.k8s.io/v1".into())),
-            ("gracePeriodSeconds", self.grace.map(Value::Int)),
+            (
+                "gracePeriodSeconds",
+                own_grace.or(self.grace).map(Value::Int),
+            ),
             ("preconditions", has_preconditions.then_some(preconditions)),
+            ("orphanDependents", self.orphan.map(Value::from)),
             ("propagationPolicy", policy.map(Value::from)),
             ("dryRun", self.dry_run.then(dry_run)),
         ];
@@ -307,19 +347,11 @@ impl DeleteOptions {
             .filter_map(|(name, value)| Some((name, value?))))
     }
 
-    pub(super) fn read(body: &Value, query: &Query) -> Result<Self, Failure> {
-        // A field of the body precedes a parameter of the query.
-        let own = |name: &str| body.get(name).filter(|value| !value.is_null());
-        let grace = match own("gracePeriodSeconds") {
-            Some(value) => value.as_i64(),
-            None => query.number("gracePeriodSeconds")?,
-        };
-        let orphan = own("orphanDependents")
-            .and_then(Value::as_bool)
-            .or(query.optional_flag("orphanDependents"));
-        let policy = own("propagationPolicy")
-            .and_then(Value::as_str)
-            .or(query.get("propagationPolicy"));
+    pub(super) fn read(options: &Value) -> Result<Self, Failure> {
+        let own = |name: &str| options.get(name).filter(|value| !value.is_null());
+        let grace = own("gracePeriodSeconds").and_then(Value::as_i64);
+        let orphan = own("orphanDependents").and_then(Value::as_bool);
+        let policy = own("propagationPolicy").and_then(Value::as_str);
 
         // The policy is named, or an old client says whether dependents are orphans.
         let mut errors = Vec::new();
@@ -350,10 +382,8 @@ impl DeleteOptions {
         };
 
         // An unknown value is refused: a server that ignored it would delete the object.
-        let dry_run: Vec<&str> = match own("dryRun").and_then(Value::as_list) {
-            Some(list) => list.iter().filter_map(Value::as_str).collect(),
-            None => query.all("dryRun").collect(),
-        };
+        let dry_run = own("dryRun").and_then(Value::as_list).into_iter().flatten();
+        let dry_run: Vec<&str> = dry_run.filter_map(Value::as_str).collect();
         if dry_run.iter().any(|value| *value != "All") {
             errors.push(FieldError::not_supported(
                 FieldPath::root("dryRun"),
@@ -375,8 +405,9 @@ impl DeleteOptions {
             uid: precondition("uid"),
             resource_version: precondition("resourceVersion"),
             propagation,
-            is_cascading: orphan == Some(false),
+            orphan,
             dry_run: !dry_run.is_empty(),
+            is_one_of_many: false,
             user: None,
         })
     }
@@ -571,6 +602,29 @@ impl DeleteOptions {
             wanted
         }
     }
+}
+
+/// The options that a query has.
+fn in_query(query: &Query) -> Result<Value, Failure> {
+    let dry_run: List = query.all("dryRun").map(Value::from).collect();
+    let fields = [
+        (
+            "gracePeriodSeconds",
+            query.number("gracePeriodSeconds")?.map(Value::Int),
+        ),
+        (
+            "orphanDependents",
+            query.optional_flag("orphanDependents").map(Value::from),
+        ),
+        (
+            "propagationPolicy",
+            query.get("propagationPolicy").map(Value::from),
+        ),
+        ("dryRun", Some(Value::List(dry_run))),
+    ];
+    Ok(map(fields
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))))
 }
 
 /// The object, terminating at a time.

@@ -1,7 +1,5 @@
 //! `pods/eviction`: a deletion that PodDisruptionBudgets can refuse.
 
-use std::sync::Arc;
-
 use fieldmanager_handlers::Resource;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
@@ -12,10 +10,8 @@ use super::conditions::{condition, has_condition, since, with_condition};
 use super::delete::DeleteOptions;
 use super::failure::{Unwritten, until_written};
 use super::read::internal;
-use super::{Answer, Call, Core, Failure, Verb};
-use crate::access::admin;
+use super::{Answer, Call, Core, Failure};
 use crate::object::{is_terminating, map, text, with, with_field};
-use crate::query::Query;
 use crate::registry::Served;
 use crate::selector::LabelSelector;
 use crate::store::{self, Entry};
@@ -36,7 +32,8 @@ impl Core {
         }
 
         let options = outcome.object.get("deleteOptions");
-        let options = DeleteOptions::read(&options.cloned().unwrap_or_default(), call.query)?;
+        let mut options = DeleteOptions::read(&options.cloned().unwrap_or_default())?;
+        options.dry_run |= call.query.all("dryRun").next().is_some();
         let key = call.served.key(call.namespace, call.name)?;
         let entry = self.store.get(&key, None).await?.entry;
         let pod = entry.as_ref().map(|entry| call.served.read(entry));
@@ -119,50 +116,29 @@ impl Core {
             if dry_run {
                 return Ok(());
             }
-            match self.decrement(served, budget, pod, namespace).await {
+            let decremented = decremented(budget, pod, self.source.now().to_string().into());
+            match self.put_status(served, &decremented).await {
                 Err(failure) if failure.status.code == 409 => {}
                 other => return other,
             }
         }
     }
 
-    /// Writes the status of a budget with one disruption less, as the server's own client does.
-    async fn decrement(
-        &self,
-        served: &Arc<Served>,
-        budget: &Value,
-        pod: &Value,
-        namespace: &str,
-    ) -> Result<(), Failure> {
-        let now: Value = self.source.now().to_string().into();
-        let allowed = number(budget, "disruptionsAllowed") - 1;
-        let mut changed = with_field(budget, "status", "disruptionsAllowed", allowed.into());
-        let disrupted = budget
-            .get("status")
-            .and_then(|status| status.get("disruptedPods"));
-        let name = text(pod, &["metadata", "name"]);
-        let disrupted = with(disrupted.unwrap_or(&Value::Null), name, now.clone());
-        changed = with_field(&changed, "status", "disruptedPods", disrupted);
-        if allowed == 0 {
-            changed = with_insufficient_pods(&changed, now);
-        }
+}
 
-        let body = changed.to_json();
-        let user = admin();
-        let call = Call {
-            user: &user,
-            served,
-            verb: Verb::Update,
-            namespace,
-            name: text(budget, &["metadata", "name"]),
-            subresource: "status",
-            query: &Query::default(),
-            content_type: "application/json",
-            user_agent: "kube-apiserver",
-            body: body.as_bytes(),
-            stale: None,
-        };
-        self.change(&call).await.map(|_| ())
+/// A budget with one disruption less.
+fn decremented(budget: &Value, pod: &Value, now: Value) -> Value {
+    let allowed = number(budget, "disruptionsAllowed") - 1;
+    let changed = with_field(budget, "status", "disruptionsAllowed", allowed.into());
+    let disrupted = budget
+        .get("status")
+        .and_then(|status| status.get("disruptedPods"));
+    let name = text(pod, &["metadata", "name"]);
+    let disrupted = with(disrupted.unwrap_or(&Value::Null), name, now.clone());
+    let changed = with_field(&changed, "status", "disruptedPods", disrupted);
+    match allowed {
+        0 => with_insufficient_pods(&changed, now),
+        _ => changed,
     }
 }
 

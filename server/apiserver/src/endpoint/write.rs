@@ -3,12 +3,12 @@
 use fieldmanager_handlers::{Action, Method, Outcome, Pending, Request, Resource};
 use fieldmanager_value::Value;
 
-use super::admission::{Subject, write_options};
+use super::admission::{Subject, add_warnings, write_options};
 use super::read::internal;
 use super::services::Allocation;
 use super::{Answer, Call, Core, Failure, Verb};
 use crate::access::user_info;
-use crate::object::{text, with, with_metadata};
+use crate::object::{metadata, text, with, with_metadata};
 use crate::pool::{check_deadline, completing, enter};
 use crate::store::{Entry, Key, Revision, SharedStore, StoreError, Write, unshared_bytes};
 
@@ -76,7 +76,12 @@ impl Core {
 
             // The handlers say why an object that exists cannot be created.
             let live = current.map(|entry| call.served.live(&entry));
-            handlers.create(&request, live.as_ref(), call.body)?;
+            let refused = handlers.create(&request, live.as_ref(), call.body);
+            refused.map_err(|refused| {
+                let mut failure = Failure::from(refused);
+                add_warnings(&mut failure.warnings, outcome.warnings);
+                failure
+            })?;
             if attempt >= ATTEMPTS {
                 return Err(internal(
                     "the object was created and deleted again and again".to_owned(),
@@ -186,11 +191,15 @@ impl Core {
         let kind = pending.kind().clone();
         let subject = Subject::of(call, &kind, creates);
         let options = write_options(call, creates);
-        self.mutate(&subject, &options, &mut pending).await?;
-        self.check_grant(call, pending.object(), pending.old())
-            .await?;
+        // The live fields of a scale have no owners.
+        let old = pending.old().map(|old| match call.subresource {
+            "scale" => with_metadata(old, "managedFields", None),
+            _ => old.clone(),
+        });
+        let old = old.as_ref();
+        self.mutate(&subject, &options, old, &mut pending).await?;
+        self.check_grant(call, pending.object(), old).await?;
 
-        let old = pending.old().cloned();
         let mut outcome = pending.finish()?;
         check_deadline()?;
         if creates {
@@ -198,7 +207,7 @@ impl Core {
         }
         let (mut outcome, allocations) = self.allocated(call, outcome, live, dry_run).await?;
         let admitted = self
-            .validate(&subject, &options, old.as_ref(), &mut outcome)
+            .validate(&subject, &options, old, &mut outcome)
             .await;
         if let Err(failure) = admitted {
             self.release(&allocations).await?;
@@ -215,7 +224,8 @@ impl Core {
     ) -> Result<Outcome, Failure> {
         let options = call.query.request_options();
         let request = self.request(call, &options, self.source.now(), "");
-        let outcome = handlers.question(&request, call.body)?;
+        let mut outcome = handlers.question(&request, call.body)?;
+        outcome.object = owned_by_action(&outcome.object, call.subresource);
         self.admit_question(call, handlers, outcome).await
     }
 
@@ -299,6 +309,19 @@ fn requested(call: &Call<'_>, object: Value) -> Value {
         }
     }
     with(&object, "spec", spec)
+}
+
+/// The object of a request to an action, whose fields belong to managers of that.
+fn owned_by_action(object: &Value, action: &str) -> Value {
+    let entries = metadata(object, "managedFields").and_then(Value::as_list);
+    match entries.filter(|_| !action.is_empty()) {
+        Some(entries) => {
+            let entries = entries.iter();
+            let entries = entries.map(|entry| with(entry, "subresource", Value::from(action)));
+            with_metadata(object, "managedFields", Some(Value::List(entries.collect())))
+        }
+        None => object.clone(),
+    }
 }
 
 /// Writes an object, unless etcd would refuse its size.

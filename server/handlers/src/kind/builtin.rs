@@ -424,7 +424,9 @@ impl Kind for Builtin {
         } else {
             object
         };
-        let object = if change.subresource == Subresource::Approval {
+        let is_answered = change.subresource == Subresource::Approval
+            || is_status && gvk.kind.as_str() == "CertificateSigningRequest";
+        let object = if is_answered {
             with_condition_times(&object, live, change.now)
         } else {
             object

@@ -3,7 +3,7 @@
 /// The message for the first fault of a text; `None` if it is valid.
 ///
 /// Behaviour: the scanner of `encoding/json`.
-pub(crate) fn error(text: &str) -> Option<String> {
+pub fn error(text: &str) -> Option<String> {
     let mut scanner = Scanner {
         bytes: text.as_bytes(),
         at: 0,
@@ -222,7 +222,7 @@ fn quoted(byte: u8) -> String {
         b'"' => "'\"'".to_owned(),
         _ => {
             let text =
-                fieldmanager_value::internal::go_format::quote(&char::from(byte).to_string())
+                crate::go_format::quote(&char::from(byte).to_string())
                     .to_string();
             format!("'{}'", text.trim_matches('"'))
         }
