@@ -190,7 +190,8 @@ class Requests:
             namespace = "ending" if self.r.random() < 0.02 else self.r.choice(PLACES)
             namespace = "missing" if self.r.random() < 0.01 else namespace
         names = PLACES if kind == "Namespace" else ["zoned", "bare"] if kind == "Node" else [f"{kind.lower()[:3]}-{letter}" for letter in "abcd"]
-        name = self.r.choice(names)
+        # Of several ranges of limits, Go has the random order of a map.
+        name = self.r.choice(names[:1] if kind == "LimitRange" else names)
         if kind in ("PriorityClass", "RuntimeClass", "StorageClass") and self.r.random() < 0.4:
             name = {"PriorityClass": "high", "RuntimeClass": "heavy", "StorageClass": "gold"}[kind]
         live = self.live.get((kind, namespace, name))

@@ -367,6 +367,12 @@ impl Resource {
         Ok(part.kind.defaulted(&decoded.object))
     }
 
+    /// An object with the defaults of its version, and with all fields that it has.
+    #[doc(hidden)]
+    pub fn defaulted(&self, object: &Value) -> Value {
+        self.inner.object.kind.defaulted(object)
+    }
+
     /// `POST`: creates an object. `live` is the object that has its name already, if there is one.
     ///
     /// # Errors

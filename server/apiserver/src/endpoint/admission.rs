@@ -95,24 +95,24 @@ impl<'a> Subject<'a> {
 }
 
 impl Core {
-    /// Lets the plugins and webhooks change the object of a request, or refuse it.
+    /// Lets the plugins and webhooks change the object of a request, or refuse it. Returns whether they changed it.
     pub(super) async fn mutate(
         &self,
         subject: &Subject<'_>,
         options: &Value,
-        old: Option<&Value>,
         pending: &mut Pending<'_>,
-    ) -> Result<(), Failure> {
-        let object = Some(pending.object());
+    ) -> Result<bool, Failure> {
+        let (old, object) = (pending.old(), Some(pending.object()));
         let made = self.run(Phase::Mutate, subject, options, old, object).await;
         let Admitted {
             object, warnings, ..
         } = made.map_err(|denial| refused(pending.warnings(), denial))?;
+        let is_changed = object.is_some();
         match object {
             Some(object) => pending.admit(object, warnings),
             None => pending.warn(warnings),
         }
-        Ok(())
+        Ok(is_changed)
     }
 
     /// Asks the plugins and webhooks whether they refuse the outcome of a request.
@@ -368,7 +368,12 @@ impl Cluster for Core {
         };
         let handlers = served.handlers().map_err(internal)?;
         let decoded = handlers.decoded(Subresource::Object, &object);
-        Ok(decoded.map_err(internal)?)
+        let decoded = decoded.map_err(internal)?;
+        // A custom resource keeps the fields that its schema does not have until it is stored.
+        Ok(match served.is_builtin() {
+            true => decoded,
+            false => handlers.defaulted(&object),
+        })
     }
 }
 

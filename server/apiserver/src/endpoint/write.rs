@@ -1,6 +1,6 @@
 //! Requests that write: create, update, patch and apply.
 
-use fieldmanager_handlers::{Action, Method, Outcome, Pending, Request, Resource};
+use fieldmanager_handlers::{Action, Method, Outcome, Pending, Request, Resource, Subresource};
 use fieldmanager_value::Value;
 
 use super::admission::{Subject, add_warnings, write_options};
@@ -191,15 +191,15 @@ impl Core {
         let kind = pending.kind().clone();
         let subject = Subject::of(call, &kind, creates);
         let options = write_options(call, creates);
-        // The live fields of a scale have no owners.
+        let is_changed = self.mutate(&subject, &options, &mut pending).await?;
+        self.check_grant(call, pending.object(), pending.old())
+            .await?;
+
+        // The live scale that is validated has no owners.
         let old = pending.old().map(|old| match call.subresource {
             "scale" => with_metadata(old, "managedFields", None),
             _ => old.clone(),
         });
-        let old = old.as_ref();
-        self.mutate(&subject, &options, old, &mut pending).await?;
-        self.check_grant(call, pending.object(), old).await?;
-
         let mut outcome = pending.finish()?;
         check_deadline()?;
         if creates {
@@ -207,11 +207,17 @@ impl Core {
         }
         let (mut outcome, allocations) = self.allocated(call, outcome, live, dry_run).await?;
         let admitted = self
-            .validate(&subject, &options, old, &mut outcome)
+            .validate(&subject, &options, old.as_ref(), &mut outcome)
             .await;
         if let Err(failure) = admitted {
             self.release(&allocations).await?;
             return Err(failure);
+        }
+        // The fields that webhooks added to a custom resource, and that its schema does not have, end here.
+        if is_changed && !call.served.is_builtin() {
+            let handlers = call.served.handlers().map_err(internal)?;
+            let pruned = handlers.decoded(Subresource::Object, &outcome.object);
+            outcome.object = pruned.map_err(internal)?;
         }
         Ok((outcome, allocations))
     }
