@@ -28,7 +28,7 @@ import time
 # Other programs use the certificates and the answers.
 URL, TOKEN, AUDIT, OUT = sys.argv[1:5] if __name__ == "__main__" else [""] * 4
 PREFIX = sys.argv[5] if __name__ == "__main__" and len(sys.argv) > 5 else ""
-BASE = 26650
+BASE = int(os.environ.get("BASE", 26650))
 CERTS = tempfile.mkdtemp()
 LOG, PLAN = [], {}
 LOCK = threading.Lock()

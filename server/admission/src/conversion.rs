@@ -119,57 +119,7 @@ impl Converter {
         let kind = object.declared_kind();
         let sent = List::from_iter([object.clone()]);
         let answer = self.call(webhook, &kind, sent, api_version).await?;
-        let item = answer.get(0).unwrap_or(&Value::Null);
-        restore(object, item, api_version).map_err(|(fault, error)| {
-            let what = match fault {
-                Fault::Unreadable => return error,
-                Fault::Kind => "object at index 0",
-                Fault::Names => "object",
-                Fault::Metadata => "metadata",
-            };
-            format!("conversion webhook for {kind} returned invalid {what}: {error}")
-        })
-    }
-
-    /// Objects at another `apiVersion`, with one call for all that do not have it. The kind is that of the list.
-    ///
-    /// # Errors
-    ///
-    /// The failure in the words of kube-apiserver.
-    ///
-    /// Behaviour: `webhookConverter.Convert` of `k8s.io/apiextensions-apiserver/pkg/apiserver/conversion`, for lists.
-    pub async fn convert_list(
-        &self,
-        webhook: &ConversionWebhook,
-        kind: &GroupVersionKind,
-        objects: &[Value],
-        api_version: &str,
-    ) -> Result<Vec<Value>, String> {
-        let is_other = |object: &&Value| object.api_version() != api_version;
-        let sent: List = objects.iter().filter(is_other).cloned().collect();
-        if sent.is_empty() {
-            return Ok(objects.to_vec());
-        }
-
-        let answer = self.call(webhook, kind, sent, api_version).await?;
-        let mut answers = answer.iter().enumerate();
-        let mut converted = Vec::with_capacity(objects.len());
-        for object in objects {
-            if !is_other(&object) {
-                converted.push(object.clone());
-                continue;
-            }
-            let (index, item) = answers.next().unwrap_or((0, &Value::Null));
-            let restored = restore(object, item, api_version).map_err(|(fault, error)| {
-                let what = match fault {
-                    Fault::Metadata => "metadata in object",
-                    _ => "converted object",
-                };
-                format!("conversion webhook for {kind} returned invalid {what} at index {index}: {error}")
-            });
-            converted.push(restored?);
-        }
-        Ok(converted)
+        checked(object, answer.get(0).unwrap_or(&Value::Null), api_version)
     }
 
     /// Sends a review. Gives as many objects as were sent.
@@ -251,6 +201,24 @@ fn read_answer(body: &[u8], version: &str, uid: &str) -> Result<List, String> {
         )),
         (_, message) => Err(message.to_owned()),
     }
+}
+
+/// What a webhook made of an object, with the metadata of the original.
+///
+/// # Errors
+///
+/// Why the webhook may not have made this of the object, in the words of kube-apiserver.
+pub fn checked(object: &Value, item: &Value, api_version: &str) -> Result<Value, String> {
+    let kind = object.declared_kind();
+    restore(object, item, api_version).map_err(|(fault, error)| {
+        let what = match fault {
+            Fault::Unreadable => return error,
+            Fault::Kind => "object at index 0",
+            Fault::Names => "object",
+            Fault::Metadata => "metadata",
+        };
+        format!("conversion webhook for {kind} returned invalid {what}: {error}")
+    })
 }
 
 /// A converted object that is checked, with the metadata of the original.

@@ -6,23 +6,31 @@
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::panic::resume_unwind;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use fieldmanager_value::internal::{Work, proceed};
 use futures::FutureExt;
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::{JoinError, spawn_blocking};
+use tokio::time::timeout;
 
 use crate::endpoint::Failure;
 
 /// The most requests that run at once. It is large, since those that never end keep their threads until their deadline.
 const THREADS: usize = 64;
 
+/// How long a request that waits does not notice that it was stopped.
+const STOP_DELAY: Duration = Duration::from_millis(50);
+
 thread_local! {
     /// Whether the request that this thread polls moves to the pool.
     static MOVES: Cell<bool> = const { Cell::new(false) };
+    /// Whether this thread is one of the pool, which runs nothing but the request.
+    static IS_OF_POOL: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Moves a request to the pool, unless it is there.
@@ -45,6 +53,27 @@ pub(crate) fn moves() -> bool {
     MOVES.take()
 }
 
+/// Waits for something on this thread, where its request runs. `None` if the work is stopped meanwhile, or if the thread is not
+/// one of the pool, whose waiting would stop other requests.
+pub(crate) fn wait<T>(something: impl Future<Output = T>) -> Option<T> {
+    let mut something = pin!(something);
+    // What is ready needs no runtime.
+    if let Some(ready) = something.as_mut().now_or_never() {
+        return Some(ready);
+    }
+    if !IS_OF_POOL.get() {
+        return None;
+    }
+    Handle::current().block_on(async {
+        while proceed(1) {
+            if let Ok(done) = timeout(STOP_DELAY, something.as_mut()).await {
+                return Some(done);
+            }
+        }
+        None
+    })
+}
+
 /// An error if the work of this thread was stopped, so that results made meanwhile are incomplete.
 pub(crate) fn check_deadline() -> Result<(), Failure> {
     if proceed(1) {
@@ -56,7 +85,7 @@ pub(crate) fn check_deadline() -> Result<(), Failure> {
 
 /// Continues a request that has written something: what has to follow is no longer stopped by the deadline.
 pub(crate) async fn completing<T>(rest: impl Future<Output = T>) -> T {
-    let mut rest = std::pin::pin!(rest);
+    let mut rest = pin!(rest);
     poll_fn(|context| {
         // Nothing stops this work.
         Work::new()
@@ -128,12 +157,14 @@ async fn run_to_end<T: Send + 'static>(
                 work
             };
             let mut polled = Poll::Pending;
+            IS_OF_POOL.set(true);
             let is_complete = part
                 .run(|| polled = request.poll_unpin(&mut Context::from_waker(&waker)))
                 .is_ok();
 
             // It has moved.
             MOVES.set(false);
+            IS_OF_POOL.set(false);
             (request, polled.map(|answer| is_complete.then_some(answer)))
         });
 

@@ -80,6 +80,7 @@ impl ApiServer {
             self.core.participants.clone(),
         );
         core.export = self.core.export;
+        core.adopt_definitions();
         let test = TestState::new(self.test.is_served);
         drop(turn);
         let fork = ApiServer::of(core, self.gate.fork(), self.collection, test);

@@ -413,9 +413,51 @@ impl Builder {
     }
 
     /// Converts the objects of a definition with `strategy: Webhook` by a closure, in place of the webhook. It gets an object and
-    /// the `apiVersion` that the object is to have; its error is the text of the answer.
+    /// the `apiVersion` that the object is to have. What it returns is checked as the answer of a webhook is; its error is the
+    /// message of a webhook that failed.
     ///
     /// The name of the definition is `PLURAL.GROUP`, such as `shops.example.com`.
+    ///
+    /// ```
+    /// # tokio_test::block_on(async {
+    /// use fieldmanager_apiserver::ApiServer;
+    /// use serde_json::json;
+    /// let shops = "
+    /// apiVersion: apiextensions.k8s.io/v1
+    /// kind: CustomResourceDefinition
+    /// metadata: {name: shops.example.com}
+    /// spec:
+    ///   group: example.com
+    ///   scope: Namespaced
+    ///   names: {plural: shops, kind: Shop}
+    ///   conversion:
+    ///     strategy: Webhook
+    ///     webhook: {conversionReviewVersions: [v1], clientConfig: {url: 'https://localhost/convert'}}
+    ///   versions:
+    ///   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {size: {type: integer}}}}}
+    ///   - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object, properties: {area: {type: integer}}}}}
+    /// ";
+    /// let builder = ApiServer::for_test().options(|server| {
+    ///     server.convert("shops.example.com", |object, api_version| {
+    ///         let (old, new) = match api_version {
+    ///             "example.com/v1" => ("area", "size"),
+    ///             _ => ("size", "area"),
+    ///         };
+    ///         let mut fields = object.as_map().cloned().ok_or("a shop is a map")?;
+    ///         if let Some(value) = fields.remove(old) {
+    ///             fields.insert(new, value);
+    ///         }
+    ///         fields.insert("apiVersion", api_version);
+    ///         Ok(fields.into())
+    ///     })
+    /// });
+    /// let server = builder.crds([shops]).build().await?;
+    /// let shop = json!({"apiVersion": "example.com/v1", "kind": "Shop", "metadata": {"name": "corner"}, "size": 3});
+    /// server.apply("alice", shop).await?;
+    /// assert_eq!(server.get("example.com/v2", "Shop", "corner").await?["area"], 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
     #[must_use]
     pub fn convert(
         mut self,

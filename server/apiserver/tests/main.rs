@@ -7,6 +7,7 @@ mod answers;
 mod areas;
 mod client_certificates;
 mod common;
+mod conversion;
 mod custom_defaults;
 mod expiry;
 mod failing_stores;

@@ -69,5 +69,6 @@ pub use resource::Resource;
 pub mod internal {
     pub use crate::body::Media;
     pub use crate::definition::errors_of_definition;
+    pub use crate::resource::Convert;
     pub use crate::status::unsupported_media_type;
 }

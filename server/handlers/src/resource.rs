@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use fieldmanager_fieldpath::ApiVersion;
 use fieldmanager_managedfields::internal::Difference;
-use fieldmanager_managedfields::{Error, FieldManager, FieldManagerBuilder};
+use fieldmanager_managedfields::{
+    ConvertError, Error, FieldManager, FieldManagerBuilder, ObjectConverter,
+};
 use fieldmanager_openapi::Types;
 use fieldmanager_patch::PatchType;
 use fieldmanager_structural::GroupVersionKind;
@@ -22,6 +24,22 @@ use crate::pending::{Method, Pending};
 use crate::request::{Request, Subresource};
 use crate::scale::{API_VERSION, ScaleFields};
 use crate::state::Write;
+
+/// Makes an object have another `apiVersion`. The error is a message.
+#[doc(hidden)]
+pub type Convert = dyn Fn(&Value, &str) -> Result<Value, String> + Send + Sync;
+
+/// The conversion of a field manager.
+struct By(Arc<Convert>);
+
+impl ObjectConverter for By {
+    fn convert(&self, object: &Value, version: &ApiVersion) -> Result<Value, ConvertError> {
+        (self.0)(object, version.as_str()).map_err(|message| ConvertError::Failed {
+            version: version.clone(),
+            message,
+        })
+    }
+}
 
 /// One kind at one version, for requests to its objects and their subresources. Cheap to clone.
 ///
@@ -159,6 +177,30 @@ impl Resource {
         version: &str,
         defaults: bool,
     ) -> Result<Self, ResourceError> {
+        Self::custom_by(definition, version, defaults, None)
+    }
+
+    /// A custom resource whose objects something else converts to the versions at which managers own fields. Its error is the
+    /// text of a failed request.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`custom`](Resource::custom).
+    #[doc(hidden)]
+    pub fn converted(
+        definition: &CustomResource,
+        version: &str,
+        convert: Arc<Convert>,
+    ) -> Result<Self, ResourceError> {
+        Self::custom_by(definition, version, true, Some(&convert))
+    }
+
+    fn custom_by(
+        definition: &CustomResource,
+        version: &str,
+        defaults: bool,
+        convert: Option<&Arc<Convert>>,
+    ) -> Result<Self, ResourceError> {
         let failed = |error: String| ResourceError::Definition {
             kind: definition.kind(version),
             message: error,
@@ -181,6 +223,9 @@ impl Resource {
                 .subresource(subresource.segment())
                 .last_entry_counts(true)
                 .defaulter(move |object| defaults.applied(object));
+            if let Some(convert) = convert {
+                manager = manager.converter(By(convert.clone()));
+            }
 
             // A request does not own what it cannot change at this subresource.
             let reset = definition.reset_fields(version, subresource.segment());

@@ -2,7 +2,6 @@
 
 use fieldmanager_admission::conversion::{ConversionWebhook, Converter};
 use fieldmanager_admission::webhooks::{ClientConfig, Target};
-use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::{Map, Value};
 
 use super::{Replay, at, block_on, list, recordings, text, uids};
@@ -117,32 +116,6 @@ fn replying(body: &str) -> Converter {
         Replay::new(vec![Value::from_json(&call).unwrap()], ""),
         uids(),
     )
-}
-
-#[test]
-fn objects_of_a_list_are_converted_by_one_call() {
-    let answer = r#"{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","response":{"uid":"$UID","result":{"status":"Success"},
-        "convertedObjects":[{"apiVersion":"example.com/v2","kind":"Thing","metadata":{"name":"a"}},{"apiVersion":"example.com/v2","kind":"Thing","metadata":{"name":"c"}}]}}"#;
-    let kind = GroupVersionKind::new("example.com", "v1", "ThingList");
-    let objects = [thing("a", "v1"), thing("b", "v2"), thing("c", "v1")];
-    let webhook = webhook(&["v1".into()]);
-    let converted =
-        block_on(replying(answer).convert_list(&webhook, &kind, &objects, "example.com/v2"));
-    assert_eq!(
-        converted.unwrap(),
-        [thing("a", "v2"), thing("b", "v2"), thing("c", "v2")]
-    );
-
-    let swapped = answer.replace(r#""name":"c""#, r#""name":"x""#);
-    let error =
-        block_on(replying(&swapped).convert_list(&webhook, &kind, &objects, "example.com/v2"));
-    assert_eq!(
-        error.unwrap_err(),
-        "conversion webhook for example.com/v1, Kind=ThingList returned invalid converted object at index 1: must have the same name: c != x"
-    );
-    let none =
-        block_on(replying("").convert_list(&webhook, &kind, &objects[1..2], "example.com/v2"));
-    assert_eq!(none.unwrap(), [thing("b", "v2")]);
 }
 
 #[test]

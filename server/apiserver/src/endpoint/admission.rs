@@ -273,7 +273,8 @@ impl Cluster for Core {
                 return Ok(None);
             };
             let key = served.key(namespace, name).map_err(Failure::from)?;
-            let read = self.store.get(&key, None).await.map_err(Failure::from)?;
+            let read = self.objects(served).get(&key, None).await;
+            let read = read.map_err(Failure::of_read)?;
             Ok(read.entry.map(|entry| served.read(&entry)))
         })
     }
@@ -286,7 +287,10 @@ impl Cluster for Core {
         Box::pin(async move {
             let registry = self.registry();
             match registry.stored_as(group, plural) {
-                Some(served) => Ok(self.lists.list(&self.store, served, namespace).await?),
+                Some(served) => {
+                    let objects = self.objects(served);
+                    Ok(self.lists.list(&objects, served, namespace).await?)
+                }
                 None => Ok(Arc::default()),
             }
         })

@@ -62,7 +62,8 @@ impl Cluster for Deletions {
     ) -> BoxFuture<'a, Result<Reply, StoreError>> {
         Box::pin(async move {
             let (core, registry) = (&self.0, self.0.registry());
-            let Some(served) = registry.of_key(&entry.key) else {
+            let parts = entry.key.parts();
+            let Some(served) = registry.stored_as(parts.group, parts.plural) else {
                 return Ok(Reply::Refused("the kind is not served".to_owned()));
             };
             let verb = match request {
@@ -73,7 +74,10 @@ impl Cluster for Deletions {
             let log = || core.collecting(verb, served, &entry.key);
             let change = async {
                 match request {
-                    CollectorRequest::Delete(policy) => core.collect(served, entry, policy).await,
+                    CollectorRequest::Delete(policy) => {
+                        let entry = core.converted(served, entry).await?;
+                        core.collect(served, &entry, policy).await
+                    }
                     CollectorRequest::Update(object) => {
                         core.replace(served, entry, object).await.map(|_| ())
                     }

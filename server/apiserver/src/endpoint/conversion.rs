@@ -2,48 +2,67 @@
 
 use std::sync::Arc;
 
-use fieldmanager_admission::conversion::{ConversionWebhook, Converter};
-use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_admission::conversion::{ConversionWebhook, Converter, checked};
+use fieldmanager_handlers::Outcome;
+use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_value::Value;
 use futures::future::BoxFuture;
 
-use super::{Core, Failure};
+use super::write::answer;
+use super::{Answer, Call, Core, Failure};
+use crate::object::text;
 use crate::participants::Convert;
-use crate::registry::Served;
-use crate::store::{Conversion, Converting, Entry, SharedStore};
+use crate::registry::{Definition, Served};
+use crate::store::{Conversion, Converting, Entry, Key, Revision, SharedStore};
 
 /// The conversion of the objects of one definition.
 struct OfDefinition {
-    kind: GroupVersionKind,
+    resource: CustomResource,
     by: By,
 }
 
 enum By {
-    Webhook(Arc<Converter>, Result<ConversionWebhook, String>),
+    Webhook(Result<(Arc<Converter>, ConversionWebhook), String>),
     Closure(Arc<Convert>),
+}
+
+impl OfDefinition {
+    /// An error if the definition does not have a version.
+    ///
+    /// Behaviour: `crConverter.ConvertToVersion` of `k8s.io/apiextensions-apiserver/pkg/apiserver/conversion`.
+    fn check_version(&self, preposition: &str, api_version: &str) -> Result<(), String> {
+        let mut versions = self.resource.versions.iter();
+        let group = &self.resource.group;
+        match versions.any(|version| format!("{group}/{}", version.name) == api_version) {
+            true => Ok(()),
+            false => Err(format!(
+                "request to convert CR {preposition} an invalid group/version: {api_version}"
+            )),
+        }
+    }
 }
 
 impl Conversion for OfDefinition {
     fn convert<'a>(
         &'a self,
-        objects: Vec<Value>,
+        object: Value,
         api_version: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Value>, String>> {
+    ) -> BoxFuture<'a, Result<Value, String>> {
         Box::pin(async move {
+            self.check_version("to", api_version)?;
+            self.check_version("from", text(&object, &["apiVersion"]))?;
             match &self.by {
                 By::Closure(convert) => {
-                    let convert = |object: &Value| convert(object, api_version);
-                    objects.iter().map(convert).collect()
+                    let kind = &self.resource.names.kind;
+                    let converted = convert(&object, api_version).map_err(|error| {
+                        let from = text(&object, &["apiVersion"]);
+                        format!("conversion webhook for {from}, Kind={kind} failed: {error}")
+                    });
+                    checked(&object, &converted?, api_version)
                 }
-                By::Webhook(converter, webhook) => {
-                    let webhook = webhook.as_ref().map_err(String::clone)?;
-                    if let [object] = objects.as_slice() {
-                        let converted = converter.convert(webhook, object, api_version).await?;
-                        return Ok(vec![converted]);
-                    }
-                    converter
-                        .convert_list(webhook, &self.kind, &objects, api_version)
-                        .await
+                By::Webhook(webhook) => {
+                    let (converter, webhook) = webhook.as_ref().map_err(String::clone)?;
+                    converter.convert(webhook, &object, api_version).await
                 }
             }
         })
@@ -53,8 +72,16 @@ impl Conversion for OfDefinition {
 impl Core {
     /// The objects of a resource at its version.
     pub(crate) fn objects(&self, served: &Served) -> SharedStore {
+        self.watched_objects(served, true)
+    }
+
+    /// The objects of a resource at its version, for a watch that compares them with earlier ones or does not.
+    pub(crate) fn watched_objects(&self, served: &Served, compares: bool) -> SharedStore {
         match self.converting(served) {
-            Some(converting) => Arc::new(converting),
+            Some(converting) => Arc::new(Converting {
+                compares,
+                ..converting
+            }),
             None => self.store.clone(),
         }
     }
@@ -62,10 +89,10 @@ impl Core {
     /// An entry of the store at the version of a resource.
     pub(super) async fn converted(&self, served: &Served, entry: &Entry) -> Result<Entry, Failure> {
         match self.converting(served) {
-            Some(converting) => {
-                let read = converting.read(vec![entry.clone()]).await?.pop();
-                Ok(read.unwrap_or_else(|| entry.clone()))
-            }
+            Some(converting) => Ok(converting
+                .entry(entry.clone())
+                .await
+                .map_err(|fault| Failure::from(crate::store::StoreError::from(fault)))?),
             None => Ok(entry.clone()),
         }
     }
@@ -78,28 +105,64 @@ impl Core {
         }
     }
 
-    fn converting(&self, served: &Served) -> Option<Converting> {
-        let definition = served.definition()?;
+    /// An object that was written, with what webhooks made of it on its way to the store and back.
+    pub(super) async fn read_back(
+        &self,
+        served: &Served,
+        key: &Key,
+        revision: Revision,
+        object: Value,
+    ) -> Result<Value, Failure> {
+        if !served.converts_by_webhook() {
+            return Ok(object);
+        }
+        let entry = self.objects(served).get(key, Some(revision)).await?.entry;
+        Ok(entry.map_or(object, |entry| served.read(&entry)))
+    }
+
+    /// The answer to a write that is not made.
+    pub(super) async fn tried(
+        &self,
+        call: &Call<'_>,
+        mut outcome: Outcome,
+    ) -> Result<Answer, Failure> {
+        if let Some(converting) = self.converting(call.served) {
+            let object = converting.round_trip(outcome.object).await?;
+            let handlers = call.served.handlers().map_err(super::read::internal)?;
+            outcome.object = handlers.read(&object);
+        }
+        Ok(answer(outcome))
+    }
+
+    /// What converts the objects of a definition, if it is not the change of `apiVersion` alone.
+    pub(super) fn conversion_of(&self, definition: &Definition) -> Option<Arc<dyn Conversion>> {
         if !definition.resource.converts_by_webhook {
             return None;
         }
-        let storage = definition.resource.kind(&definition.storage_version());
         let by = match self.participants.converters.get(&definition.name) {
             Some(closure) => By::Closure(closure.clone()),
             None => {
-                let conversion = definition.object().get("spec")?.get("conversion")?;
-                By::Webhook(
-                    self.participants.converter.clone()?,
-                    ConversionWebhook::read(conversion)?,
-                )
+                let webhook = definition.object().get("spec")?.get("conversion")?;
+                let webhook = ConversionWebhook::read(webhook)?;
+                let converter = self.participants.converter.clone();
+                let converter = converter.ok_or_else(|| "this server calls no webhooks".to_owned());
+                By::Webhook(converter.and_then(|converter| Ok((converter, webhook?))))
             }
         };
-        let kind = served.kind().clone();
+        let resource = definition.resource.clone();
+        Some(Arc::new(OfDefinition { resource, by }))
+    }
+
+    fn converting(&self, served: &Served) -> Option<Converting> {
+        let definition = served.definition()?;
+        let conversion = definition.conversion.clone()?;
+        let storage = definition.resource.kind(&definition.storage_version());
         Some(Converting {
             store: self.store.clone(),
-            version: kind.api_version().to_string(),
+            version: served.kind().api_version().to_string(),
             storage: storage.api_version().to_string(),
-            conversion: Arc::new(OfDefinition { kind, by }),
+            conversion,
+            compares: true,
         })
     }
 }

@@ -78,7 +78,8 @@ impl Core {
         options: &DeleteOptions,
     ) -> Result<Answer, Failure> {
         let key = call.served.key(call.namespace, call.name)?;
-        let entry = self.objects(call.served).get(&key, None).await?.entry;
+        let read = self.objects(call.served).get(&key, None).await;
+        let entry = read.map_err(Failure::of_read)?.entry;
         let deleted = until_written(entry, |live| async move {
             self.delete_entry(call.served, &live, options).await
         });
@@ -157,7 +158,7 @@ impl Core {
             DeletionEffect::Remove => (live.clone(), (false, true)),
         };
         let (updates, deletes) = writes;
-        let mut revision = entry.revision;
+        let (mut object, mut revision) = (object, entry.revision);
 
         if updates {
             let update = Write::Update {
@@ -165,6 +166,7 @@ impl Core {
                 object: served.to_stored(&object),
             };
             revision = objects.write(&entry.key, update).await?;
+            object = self.read_back(served, &entry.key, revision, object).await?;
         }
 
         if deletes {

@@ -36,8 +36,9 @@ impl Core {
 
         // A definition that was never established has no objects.
         if is_established(&stored.object)
-            && let Ok(definition) = Definition::of(&stored.object)
+            && let Ok(mut definition) = Definition::of(&stored.object)
         {
+            definition.conversion = self.conversion_of(&definition);
             // From now on, no request creates an object.
             self.follow_definition(&definition.name).await?;
             let objects =

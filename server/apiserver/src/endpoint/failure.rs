@@ -7,8 +7,10 @@ use fieldmanager_managedfields::{Cause, Details, Status};
 use fieldmanager_value::Value;
 
 use super::call::Call;
+use super::read::internal;
 use crate::object::{to_value, with_field};
-use crate::store::{Entry, InvalidKey, StoreError};
+use crate::registry::Served;
+use crate::store::{Entry, InvalidKey, MAX_FAULTS, StoreError};
 
 /// The size of a message that the client of etcd sends, in bytes.
 const LARGEST_MESSAGE: usize = 2 << 20;
@@ -134,6 +136,54 @@ impl Failure {
         })
     }
 
+    /// The failure of a read of one object.
+    pub(super) fn of_read(error: StoreError) -> Self {
+        let StoreError::Undecodable(faults) = &error else {
+            return error.into();
+        };
+        let texts = faults.iter().map(|fault| {
+            let key = fault.key.as_str();
+            fault.corrupt(key.strip_prefix("/registry").unwrap_or(key))
+        });
+        let text = texts.take(1).collect::<String>();
+        internal(text.clone()).cause("", &text, "")
+    }
+
+    /// The failure of a read of many objects of a resource.
+    ///
+    /// Behaviour: `aggregatedStorageError` of `k8s.io/apiserver/pkg/storage/etcd3`.
+    pub(super) fn of_list(error: StoreError, served: &Served) -> Self {
+        let StoreError::Undecodable(faults) = &error else {
+            return error.into();
+        };
+        let texts = faults.iter().map(|fault| {
+            let key = fault.key.as_str();
+            (key, fault.corrupt(key))
+        });
+        let more = match faults.len() {
+            0 | 1 => String::new(),
+            all => format!(" (and {} more)", all - 1),
+        };
+        let first = texts.clone().map(|(_, text)| text).next();
+        let message = format!(
+            "failed to read one or more {} from the storage: {}{more}",
+            served.group_resource(),
+            first.unwrap_or_default()
+        );
+        let about = (&*served.facts.group, &*served.facts.plural, "list");
+        let failure = Failure::about(500, "StorageReadError", about, message);
+        let failure = texts.fold(failure, |failure, (key, text)| {
+            failure.cause("UnexpectedServerResponse", &text, key)
+        });
+        match faults.len() >= MAX_FAULTS {
+            true => {
+                let text = "too many errors, the list is truncated";
+                failure.cause("FieldValueTooMany", text, "")
+            }
+            false => failure,
+        }
+    }
+
     /// The failure with a cause.
     pub(crate) fn cause(mut self, reason: &str, message: &str, field: &str) -> Self {
         let details = self.status.details.get_or_insert_default();
@@ -184,7 +234,9 @@ impl From<StoreError> for Failure {
                 }
             }
             StoreError::TooLarge { size, .. } => Failure::new(500, "", too_large(size)),
-            StoreError::Conversion(text) => Failure::new(500, "", text),
+            StoreError::Conversion(_) | StoreError::Undecodable(_) => {
+                Failure::new(500, "", error.to_string())
+            }
             StoreError::Full(_) => Failure::new(507, "InternalError", error.to_string()),
             StoreError::Closed | StoreError::Unavailable(_) => {
                 Failure::new(503, "ServiceUnavailable", error.to_string())

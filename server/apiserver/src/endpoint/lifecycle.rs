@@ -213,6 +213,7 @@ impl Core {
     /// Serves a definition. Watches of its objects end, unless it serves the same as before.
     fn serve_definition(&self, mut definition: Definition) {
         let registry = self.registry();
+        definition.conversion = self.conversion_of(&definition);
         let earlier = registry.definition(&definition.name);
         if let Some(earlier) = earlier {
             definition.inherit_watches(earlier);
@@ -221,6 +222,17 @@ impl Core {
         self.set_registry(registry.with_definition(definition.clone()));
         if let Some(earlier) = earlier {
             earlier.end_watches(Some(&definition));
+        }
+    }
+
+    /// Converts the objects of definitions that another server served as this one does.
+    pub(crate) fn adopt_definitions(&self) {
+        for definition in self.registry().definitions() {
+            if definition.conversion.is_some()
+                && let Ok(definition) = Definition::of(definition.object())
+            {
+                self.serve_definition(definition);
+            }
         }
     }
 

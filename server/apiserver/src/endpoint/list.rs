@@ -81,7 +81,7 @@ impl Core {
             .objects(call.served)
             .list(list)
             .await
-            .map_err(|error| compacted(error, next, prefix.as_str()))?;
+            .map_err(|error| compacted(error, next, prefix.as_str(), call.served))?;
 
         let revision = page.revision;
         let number = i64::try_from(revision.get()).unwrap_or(i64::MAX);
@@ -127,7 +127,8 @@ impl Core {
         let page = self
             .objects(call.served)
             .list(List::new(call.served.prefix(call.namespace)?))
-            .await?;
+            .await
+            .map_err(|error| Failure::of_list(error, call.served))?;
         let is_selected = |entry: &Entry| proceed(1) && selection.matches(&call.served.read(entry));
 
         Ok((
@@ -228,9 +229,9 @@ fn read_token(token: &str, prefix: &str) -> Result<(Key, Option<Revision>), Stri
 }
 
 /// A revision that a store no longer has: the answer to a page has the token of the same page at the current revision.
-fn compacted(error: StoreError, token_of: &str, prefix: &str) -> Failure {
+fn compacted(error: StoreError, token_of: &str, prefix: &str, served: &Served) -> Failure {
     let is_compacted = matches!(error, StoreError::Compacted { .. });
-    let failure = Failure::from(error);
+    let failure = Failure::of_list(error, served);
     let Some(Ok((key, _))) =
         (is_compacted && !token_of.is_empty()).then(|| read_token(token_of, prefix))
     else {

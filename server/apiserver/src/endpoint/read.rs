@@ -14,7 +14,8 @@ impl Core {
         let key = call.served.key(call.namespace, call.name)?;
         let wanted = self.wanted_revision(call)?;
         let objects = self.objects(call.served);
-        let read = objects.get(&key, call.stale).await?;
+        let read = objects.get(&key, call.stale).await;
+        let read = read.map_err(Failure::of_read)?;
         if let Some(wanted) = wanted.filter(|wanted| *wanted > read.revision) {
             return Err(too_large(wanted, read.revision));
         }

@@ -49,7 +49,7 @@ impl Core {
             // A dry run finds a name that is taken as a write would, and leaves nothing behind.
             let written = if dry_run {
                 match objects.get(&key, None).await?.entry {
-                    None => return Ok(answer(outcome)),
+                    None => return self.tried(call, outcome).await,
                     current => Err(StoreError::Conflict {
                         key: key.clone(),
                         current,
@@ -150,7 +150,7 @@ impl Core {
 
             let mut outcome = rewritten(call, outcome, entry.as_ref());
             if dry_run {
-                return Ok(answer(outcome));
+                return self.tried(call, outcome).await;
             }
             // An earlier request with this effect may have ended between its write and the consequences.
             if outcome.action == Action::Nothing {
@@ -283,12 +283,10 @@ impl Core {
             Action::Delete => outcome,
             _ => outcome.at_resource_version(&revision.to_string()),
         };
-        // The answer has what webhooks make of the object on its way to the store and back.
-        if call.served.converts_by_webhook() && outcome.action != Action::Delete {
-            let objects = self.objects(call.served);
-            if let Some(entry) = objects.get(key, Some(revision)).await?.entry {
-                outcome.object = call.served.read(&entry);
-            }
+        if outcome.action != Action::Delete {
+            outcome.object = self
+                .read_back(call.served, key, revision, outcome.object)
+                .await?;
         }
         self.written(call.served, key, &outcome).await?;
         self.recount_after(call.served, key, outcome.action).await?;
@@ -374,9 +372,11 @@ fn fitting(call: &Call<'_>, outcome: &mut Outcome, mut write: Write) -> Write {
 /// The outcome of a request. An object that is equal for the request is written again if it is stored with fields that its
 /// version, or the schema of today, does not have.
 fn rewritten(call: &Call<'_>, mut outcome: Outcome, entry: Option<&Entry>) -> Outcome {
+    // Whether an object that a webhook converts is stored as it was is known only after the conversion.
     if outcome.action == Action::Nothing
         && !call.served.is_builtin()
-        && entry.is_some_and(|entry| call.served.outcome_to_stored(&outcome) != entry.object)
+        && (call.served.converts_by_webhook()
+            || entry.is_some_and(|entry| call.served.outcome_to_stored(&outcome) != entry.object))
     {
         outcome.action = Action::Update;
     }

@@ -48,7 +48,8 @@ pub(super) async fn respond(
         Form::Table => render::included(head)?,
         _ => IncludeObject::default(),
     };
-    let mut events = watch(core.objects(&served), request).await;
+    let compares = request.selected.is_some();
+    let mut events = watch(core.watched_objects(&served, compares), request).await;
     if let Some(Cut {
         events: count,
         expires,

@@ -1,5 +1,7 @@
 //! CustomResourceDefinitions as resources.
 
+use std::sync::Arc;
+
 use fieldmanager_structural::crd::{CrdError, CustomResource, Scope};
 use fieldmanager_value::{Str, Value};
 use tokio::sync::watch;
@@ -7,6 +9,7 @@ use tokio::sync::watch;
 use super::beta::from_beta;
 use crate::facts::SelectableField;
 use crate::object::{is_terminating, text};
+use crate::store::Conversion;
 
 /// A definition whose resources are served.
 pub(crate) struct Definition {
@@ -17,6 +20,8 @@ pub(crate) struct Definition {
     pub(crate) is_terminating: bool,
     /// The object, for its columns and selectable fields.
     object: Value,
+    /// What converts the objects between versions, if it is not the change of `apiVersion` alone.
+    pub(crate) conversion: Option<Arc<dyn Conversion>>,
     /// Whether another definition took its place, so that watches of its objects end.
     replaced: watch::Sender<bool>,
 }
@@ -32,6 +37,7 @@ impl Definition {
             resource,
             is_terminating: is_terminating(object),
             object: object.clone(),
+            conversion: None,
             replaced: watch::Sender::new(false),
         })
     }

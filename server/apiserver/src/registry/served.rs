@@ -13,8 +13,10 @@ use fieldmanager_value::{Map, Str, Value};
 
 use super::Definition;
 use super::beta::from_beta;
+use crate::endpoint::Failure;
 use crate::facts::{self, ResourceFacts, SelectableField, resource_of_definition};
 use crate::object::{in_group, with_metadata};
+use crate::pool;
 use crate::store::{Entry, InvalidKey, Key, Prefix, Revision};
 use crate::table::Printer;
 
@@ -171,7 +173,16 @@ impl Served {
         kind: &GroupVersionKind,
     ) -> Result<Resource, fieldmanager_handlers::ResourceError> {
         let resource = match &self.definition {
-            Some(definition) => Resource::custom(&definition.resource, &kind.version)?,
+            Some(definition) => match definition.conversion.clone() {
+                Some(conversion) => {
+                    let convert = move |object: &Value, version: &str| {
+                        pool::wait(conversion.convert(object.clone(), version))
+                            .unwrap_or_else(|| Err(Failure::timed_out().status.message))
+                    };
+                    Resource::converted(&definition.resource, &kind.version, Arc::new(convert))?
+                }
+                None => Resource::custom(&definition.resource, &kind.version)?,
+            },
             None => Resource::builtin(kind)?,
         };
         Ok(resource.server_answers(true).unions(self.unions))

@@ -1,26 +1,34 @@
 //! A store whose objects are read and written at one version, and converted by a webhook where they are stored at another.
 
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use fieldmanager_value::Value;
 use futures::future::BoxFuture;
-use futures::{FutureExt, Stream, StreamExt};
+use futures::{FutureExt, Stream, StreamExt, stream};
 
 use super::{
     BoxWatch, Entry, Event, Key, List, Page, Prefix, Read, Result, Revision, SharedStore, Store,
-    StoreError, Watch, Write,
+    StoreError, Undecodable, Watch, Write,
 };
+
+/// How many objects of a list are converted at once.
+const AT_ONCE: usize = 8;
+
+/// The number of faults at which a list is given up.
+///
+/// Behaviour: `maxCorruptObjErrsToAggregate` of `k8s.io/apiserver/pkg/storage/etcd3`.
+pub(crate) const MAX_FAULTS: usize = 100;
 
 /// What converts objects.
 pub(crate) trait Conversion: Send + Sync {
-    /// Objects at another `apiVersion`, in their order. The error is the text of an answer.
+    /// An object at another `apiVersion`. The error is the text of an answer.
     fn convert<'a>(
         &'a self,
-        objects: Vec<Value>,
+        object: Value,
         api_version: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Value>, String>>;
+    ) -> BoxFuture<'a, Result<Value, String>>;
 }
 
 /// The objects of one resource at one version.
@@ -32,55 +40,84 @@ pub(crate) struct Converting {
     pub(crate) version: String,
     /// That at which they are stored.
     pub(crate) storage: String,
+    /// Whether a watch needs what an object was before a change.
+    pub(crate) compares: bool,
 }
 
 impl Converting {
-    async fn convert(&self, objects: Vec<Value>, version: &str) -> Result<Vec<Value>> {
-        let is_at =
-            |object: &Value| object.get("apiVersion").and_then(Value::as_str) == Some(version);
-        if objects.iter().all(is_at) {
-            return Ok(objects);
+    async fn convert(&self, object: Value, version: &str) -> Result<Value, String> {
+        match object.get("apiVersion").and_then(Value::as_str) == Some(version) {
+            true => Ok(object),
+            false => self.conversion.convert(object, version).await,
         }
-        let converted = self.conversion.convert(objects, version).await;
-        converted.map_err(StoreError::Conversion)
-    }
-
-    /// Entries as they are read.
-    pub(crate) async fn read(&self, entries: Vec<Entry>) -> Result<Vec<Entry>> {
-        let objects = entries.iter().map(|entry| entry.object.clone()).collect();
-        let converted = self.convert(objects, &self.version).await?.into_iter();
-        let converted = entries.into_iter().zip(converted);
-        Ok(converted
-            .map(|(entry, object)| Entry { object, ..entry })
-            .collect())
     }
 
     /// An object as it is read.
     pub(crate) async fn object(&self, object: Value) -> Result<Value> {
-        let converted = self.convert(vec![object], &self.version).await?;
-        Ok(converted.into_iter().next().unwrap_or_default())
+        let converted = self.convert(object, &self.version).await;
+        converted.map_err(StoreError::Conversion)
     }
 
-    async fn read_one(&self, entry: Option<Entry>) -> Result<Option<Entry>> {
-        Ok(self.read(entry.into_iter().collect()).await?.pop())
+    /// An object as it is read after it was stored.
+    pub(crate) async fn round_trip(&self, object: Value) -> Result<Value> {
+        let stored = self.convert(object, &self.storage).await;
+        self.object(stored.map_err(StoreError::Conversion)?).await
     }
 
-    /// An event whose objects are at the version. Both are converted by one call.
-    async fn event(self, event: Event) -> Result<Event> {
-        let previous = event.previous.as_ref().map(|entry| entry.object.clone());
-        let has_object = event.object.is_some();
-        let objects = event.object.into_iter().chain(previous).collect();
-        let mut converted = self.convert(objects, &self.version).await?.into_iter();
-        let object = if has_object { converted.next() } else { None };
-        let previous = event.previous.map(|entry| Entry {
-            object: converted.next().unwrap_or_default(),
-            ..entry
-        });
-        Ok(Event {
-            object,
-            previous,
-            ..event
-        })
+    /// An entry as it is read.
+    pub(crate) async fn entry(&self, entry: Entry) -> Result<Entry, Undecodable> {
+        match self.convert(entry.object.clone(), &self.version).await {
+            Ok(object) => Ok(Entry { object, ..entry }),
+            Err(text) => Err(Undecodable {
+                key: entry.key,
+                revision: entry.revision,
+                text,
+            }),
+        }
+    }
+
+    async fn some_entry(&self, entry: Option<Entry>) -> Result<Option<Entry>> {
+        match entry {
+            Some(entry) => Ok(Some(self.entry(entry).await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Entries as they are read, in their order.
+    async fn entries(&self, entries: Vec<Entry>) -> Result<Vec<Entry>> {
+        let read = stream::iter(entries).map(|entry| self.entry(entry));
+        let mut read = pin!(read.buffered(AT_ONCE));
+        let (mut entries, mut faults) = (Vec::new(), Vec::new());
+        while let Some(entry) = read.next().await {
+            match entry {
+                Ok(entry) => entries.push(entry),
+                Err(fault) => faults.push(fault),
+            }
+            if faults.len() == MAX_FAULTS {
+                break;
+            }
+        }
+        match faults.is_empty() {
+            true => Ok(entries),
+            false => Err(StoreError::Undecodable(faults)),
+        }
+    }
+
+    /// An event whose objects are at the version.
+    async fn event(self, mut event: Event) -> Result<Event> {
+        let needs_previous = self.compares || event.object.is_none();
+        if let Some(object) = event.object {
+            let entry = Entry {
+                key: event.key.clone(),
+                object,
+                revision: event.revision,
+            };
+            event.object = Some(self.entry(entry).await?.object);
+        }
+        if needs_previous {
+            event.previous = self.some_entry(event.previous).await?;
+        }
+        Ok(event)
     }
 }
 
@@ -92,7 +129,7 @@ impl Store for Converting {
     fn get<'a>(&'a self, key: &'a Key, at: Option<Revision>) -> BoxFuture<'a, Result<Read>> {
         Box::pin(async move {
             let read = self.store.get(key, at).await?;
-            let entry = self.read_one(read.entry).await?;
+            let entry = self.some_entry(read.entry).await?;
             Ok(Read { entry, ..read })
         })
     }
@@ -100,7 +137,7 @@ impl Store for Converting {
     fn list(&self, list: List) -> BoxFuture<'_, Result<Page>> {
         Box::pin(async move {
             let page = self.store.list(list).await?;
-            let entries = self.read(page.entries).await?;
+            let entries = self.entries(page.entries).await?;
             Ok(Page { entries, ..page })
         })
     }
@@ -108,12 +145,19 @@ impl Store for Converting {
     fn write<'a>(&'a self, key: &'a Key, mut write: Write) -> BoxFuture<'a, Result<Revision>> {
         Box::pin(async move {
             if let Write::Create(object) | Write::Update { object, .. } = &mut write {
-                let converted = self.convert(vec![object.clone()], &self.storage).await?;
-                *object = converted.into_iter().next().unwrap_or_default();
+                let converted = self.convert(std::mem::take(object), &self.storage).await;
+                *object = converted.map_err(StoreError::Conversion)?;
+            }
+            // As in kube-apiserver, an object that is stored as it is to be stored is not written.
+            if let Write::Update { expected, object } = &write
+                && let Some(stored) = self.store.get(key, None).await?.entry
+                && (stored.revision, &stored.object) == (*expected, object)
+            {
+                return Ok(*expected);
             }
             match self.store.write(key, write).await {
                 Err(StoreError::Conflict { key, current }) => {
-                    let current = self.read_one(current).await?;
+                    let current = self.some_entry(current).await?;
                     Err(StoreError::Conflict { key, current })
                 }
                 written => written,

@@ -52,6 +52,9 @@ pub enum StoreError {
     /// The webhook of a definition did not convert an object. The text is that of the answer.
     #[error("{0}")]
     Conversion(String),
+    /// The webhook of a definition did not convert these stored objects.
+    #[error("{}", .0.first().map(ToString::to_string).unwrap_or_default())]
+    Undecodable(Vec<Undecodable>),
     /// The store has no snapshots, so that a server with it can neither be forked nor restored.
     #[error("the store has no snapshots: one in memory has them")]
     NoSnapshots,
@@ -61,6 +64,35 @@ pub enum StoreError {
     /// The store cannot be reached or failed. Whether a write took place is unknown.
     #[error("the store is unavailable: {0}")]
     Unavailable(Arc<dyn Error + Send + Sync>),
+}
+
+/// A stored object that could not be converted to the version at which it was read.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("object not decodable revision={revision}: {text}")]
+pub struct Undecodable {
+    /// Its key.
+    pub key: Key,
+    /// Its revision.
+    pub revision: Revision,
+    /// What the webhook said.
+    pub text: String,
+}
+
+impl Undecodable {
+    /// The error in the words of kube-apiserver, which names the key with the prefix of its etcd in lists only.
+    ///
+    /// Behaviour: `NewCorruptObjError` of `k8s.io/apiserver/pkg/storage`.
+    pub(crate) fn corrupt(&self, key: &str) -> String {
+        format!(
+            "StorageError: corrupt object, Code: 7, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {self}"
+        )
+    }
+}
+
+impl From<Undecodable> for StoreError {
+    fn from(fault: Undecodable) -> Self {
+        StoreError::Undecodable(vec![fault])
+    }
 }
 
 fn found(current: Option<&Entry>) -> String {

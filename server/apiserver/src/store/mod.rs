@@ -48,10 +48,10 @@ use fieldmanager_value::Value;
 use futures::{Stream, future::BoxFuture};
 
 pub(crate) use bounded::Bounded;
-pub(crate) use converting::{Conversion, Converting};
+pub(crate) use converting::{Conversion, Converting, MAX_FAULTS};
 pub(crate) use counted::{Counted, Counts};
 pub use entry::Entry;
-pub use error::{Result, StoreError};
+pub use error::{Result, StoreError, Undecodable};
 #[cfg(feature = "etcd")]
 pub use etcd::{Etcd, EtcdTls};
 #[cfg(feature = "file")]
