@@ -66,20 +66,22 @@ impl Cluster for Deletions {
             let Some(served) = registry.stored_as(parts.group, parts.plural) else {
                 return Ok(Reply::Refused("the kind is not served".to_owned()));
             };
-            let verb = match request {
-                CollectorRequest::Delete(_) => "delete",
-                CollectorRequest::Update(_) => "update",
+            let (verb, entry) = match request {
+                CollectorRequest::Delete(_) => ("delete", core.converted(served, entry).await),
+                CollectorRequest::Update(_) => ("update", Ok(entry.clone())),
+            };
+            let entry = match entry {
+                Ok(entry) => entry,
+                // A webhook that cannot be reached now may be reached later.
+                Err(failure) => return Ok(Reply::Failed(failure.status.message)),
             };
             // A change without a request has an entry as well, since histories show why an object was deleted.
             let log = || core.collecting(verb, served, &entry.key);
             let change = async {
                 match request {
-                    CollectorRequest::Delete(policy) => {
-                        let entry = core.converted(served, entry).await?;
-                        core.collect(served, &entry, policy).await
-                    }
+                    CollectorRequest::Delete(policy) => core.collect(served, &entry, policy).await,
                     CollectorRequest::Update(object) => {
-                        core.replace(served, entry, object).await.map(|_| ())
+                        core.replace(served, &entry, object).await.map(|_| ())
                     }
                 }
             };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use fieldmanager_admission::conversion::{ConversionWebhook, Converter, checked};
 use fieldmanager_handlers::Outcome;
+use fieldmanager_handlers::custom::Decoder;
 use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_value::Value;
 use futures::future::BoxFuture;
@@ -13,11 +14,12 @@ use super::{Answer, Call, Core, Failure};
 use crate::object::text;
 use crate::participants::Convert;
 use crate::registry::{Definition, Served};
-use crate::store::{Conversion, Converting, Entry, Key, Revision, SharedStore};
+use crate::store::{Conversion, Converting, Entry, Key, Revision, SharedStore, StoreError};
 
 /// The conversion of the objects of one definition.
 struct OfDefinition {
     resource: CustomResource,
+    decoder: Decoder,
     by: By,
 }
 
@@ -67,6 +69,16 @@ impl Conversion for OfDefinition {
             }
         })
     }
+
+    fn stored(&self, object: &Value) -> Result<Value, String> {
+        let read = self.decoder.stored(object);
+        read.map_err(|error| error.to_string())
+    }
+
+    fn pruned(&self, object: &Value) -> Result<Value, String> {
+        let pruned = self.decoder.pruned(object);
+        pruned.map_err(|error| error.to_string())
+    }
 }
 
 impl Core {
@@ -92,16 +104,20 @@ impl Core {
             Some(converting) => Ok(converting
                 .entry(entry.clone())
                 .await
-                .map_err(|fault| Failure::from(crate::store::StoreError::from(fault)))?),
+                .map_err(StoreError::from)?),
             None => Ok(entry.clone()),
         }
     }
 
     /// An object at the version of a resource.
     pub(super) async fn object_at(&self, served: &Served, object: Value) -> Result<Value, Failure> {
+        let version = served.kind().api_version().to_string();
         match self.converting(served) {
-            Some(converting) => Ok(converting.object(object).await?),
-            None => Ok(object),
+            Some(converting) if text(&object, &["apiVersion"]) != version => {
+                let converted = converting.conversion.convert(object, &version).await;
+                Ok(converted.map_err(StoreError::Conversion)?)
+            }
+            _ => Ok(object),
         }
     }
 
@@ -127,9 +143,7 @@ impl Core {
         mut outcome: Outcome,
     ) -> Result<Answer, Failure> {
         if let Some(converting) = self.converting(call.served) {
-            let object = converting.round_trip(outcome.object).await?;
-            let handlers = call.served.handlers().map_err(super::read::internal)?;
-            outcome.object = handlers.read(&object);
+            outcome.object = converting.round_trip(outcome.object).await?;
         }
         Ok(answer(outcome))
     }
@@ -150,7 +164,12 @@ impl Core {
             }
         };
         let resource = definition.resource.clone();
-        Some(Arc::new(OfDefinition { resource, by }))
+        let decoder = Decoder::new(&resource, &definition.storage_version()).ok()?;
+        Some(Arc::new(OfDefinition {
+            resource,
+            decoder,
+            by,
+        }))
     }
 
     fn converting(&self, served: &Served) -> Option<Converting> {

@@ -115,7 +115,6 @@ impl Core {
         options: &DeleteOptions,
     ) -> Result<(Answer, bool), Unwritten> {
         let objects = self.objects(served);
-        let entry = &self.converted(served, entry).await?;
         let live = served.read(entry);
         options.check(served, &live)?;
         let name = text(&live, &["metadata", "name"]);
@@ -284,6 +283,7 @@ impl Core {
         entry: Entry,
     ) -> Result<(), Failure> {
         let options = &DeleteOptions::of_propagation(Propagation::Background);
+        let entry = self.converted(served, &entry).await?;
         let deleted = until_written(Some(entry), |entry| async move {
             self.delete_object(served, &entry, options).await
         });

@@ -29,6 +29,12 @@ pub(crate) trait Conversion: Send + Sync {
         object: Value,
         api_version: &'a str,
     ) -> BoxFuture<'a, Result<Value, String>>;
+
+    /// A stored object with the defaults of its version.
+    fn stored(&self, object: &Value) -> Result<Value, String>;
+
+    /// A converted object with the fields that its version has.
+    fn pruned(&self, object: &Value) -> Result<Value, String>;
 }
 
 /// The objects of one resource at one version.
@@ -46,27 +52,28 @@ pub(crate) struct Converting {
 
 impl Converting {
     async fn convert(&self, object: Value, version: &str) -> Result<Value, String> {
-        match object.get("apiVersion").and_then(Value::as_str) == Some(version) {
-            true => Ok(object),
-            false => self.conversion.convert(object, version).await,
-        }
+        let converted = match object.get("apiVersion").and_then(Value::as_str) == Some(version) {
+            true => object,
+            false => self.conversion.convert(object, version).await?,
+        };
+        self.conversion.pruned(&converted)
     }
 
-    /// An object as it is read.
-    pub(crate) async fn object(&self, object: Value) -> Result<Value> {
-        let converted = self.convert(object, &self.version).await;
-        converted.map_err(StoreError::Conversion)
+    async fn read(&self, object: &Value) -> Result<Value, String> {
+        let stored = self.conversion.stored(object)?;
+        self.convert(stored, &self.version).await
     }
 
     /// An object as it is read after it was stored.
     pub(crate) async fn round_trip(&self, object: Value) -> Result<Value> {
         let stored = self.convert(object, &self.storage).await;
-        self.object(stored.map_err(StoreError::Conversion)?).await
+        let stored = stored.map_err(StoreError::Conversion)?;
+        self.read(&stored).await.map_err(StoreError::Conversion)
     }
 
     /// An entry as it is read.
     pub(crate) async fn entry(&self, entry: Entry) -> Result<Entry, Undecodable> {
-        match self.convert(entry.object.clone(), &self.version).await {
+        match self.read(&entry.object).await {
             Ok(object) => Ok(Entry { object, ..entry }),
             Err(text) => Err(Undecodable {
                 key: entry.key,

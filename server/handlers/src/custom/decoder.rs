@@ -241,13 +241,28 @@ impl Decoder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read_stored(&self, stored: &Value) -> Result<Value, DecodeError> {
-        let object = self.coerce(stored, Source::Storage)?.object;
-        let object = self.default(&object)?;
-
         // The schema at the version of the request may lack fields of the stored version, so it prunes once more.
-        Ok(self
-            .coerce(&self.converted(&object, &self.version), Source::Request)?
-            .object)
+        self.pruned(&self.converted(&self.stored(stored)?, &self.version))
+    }
+
+    /// A stored object at its own version, as [`read_stored`](Self::read_stored) has it before it is converted.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`], if the object was not stored by an API server.
+    #[doc(hidden)]
+    pub fn stored(&self, stored: &Value) -> Result<Value, DecodeError> {
+        self.default(&self.coerce(stored, Source::Storage)?.object)
+    }
+
+    /// An object after its conversion, with the fields that the version has which it names, and without defaults.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`].
+    #[doc(hidden)]
+    pub fn pruned(&self, object: &Value) -> Result<Value, DecodeError> {
+        Ok(self.coerce(object, Source::Request)?.object)
     }
 
     /// The object to store: converted to the storage version and pruned by its schema.
@@ -270,8 +285,7 @@ impl Decoder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn to_stored(&self, object: &Value) -> Result<Value, DecodeError> {
-        let converted = self.converted(object, &self.definition.storage_version);
-        Ok(self.coerce(&converted, Source::Request)?.object)
+        self.pruned(&self.converted(object, &self.definition.storage_version))
     }
 
     /// Fills in the defaults of the version that the object names, as after an apply.

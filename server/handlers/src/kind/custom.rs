@@ -18,8 +18,9 @@ pub(crate) struct Custom {
     unions: Unions,
     /// Whether the version has the subresource `status`.
     has_status: bool,
-    /// Whether objects are stored at the version, as the handlers make them: a webhook converts them afterwards.
+    /// Whether objects are stored at the version.
     is_storage: bool,
+    /// Whether the server reads and converts what is stored.
     converts_by_webhook: bool,
 }
 
@@ -40,7 +41,7 @@ impl Custom {
             validator,
             unions: Unions::of(definition, version),
             has_status: declared.status,
-            is_storage: declared.storage || definition.converts_by_webhook,
+            is_storage: declared.storage,
             converts_by_webhook: definition.converts_by_webhook,
         })
     }
@@ -88,6 +89,10 @@ impl Kind for Custom {
     }
 
     fn read(&self, stored: &Value) -> Value {
+        // What the server passes on was read and converted by it.
+        if self.converts_by_webhook {
+            return stored.clone();
+        }
         self.decoder
             .read_stored(stored)
             .unwrap_or_else(|_| stored.clone())
@@ -103,11 +108,11 @@ impl Kind for Custom {
         };
         let stored = with_whole_numbers(&stored).unwrap_or(stored);
         // The answer is what a read gives: fields that the stored version lacks are gone, and the status, which a create
-        // cannot set, has its defaults.
-        let read = if self.is_storage {
-            self.decoder.default(&stored)
-        } else {
-            self.decoder.read_stored(&stored)
+        // cannot set, has its defaults. Of an object that a webhook converts, the server makes it.
+        let read = match (self.converts_by_webhook, self.is_storage) {
+            (true, _) => Ok(stored.clone()),
+            (false, true) => self.decoder.default(&stored),
+            (false, false) => self.decoder.read_stored(&stored),
         };
 
         let to_store = metadata::with(&stored, vec![("resourceVersion", None)]);
