@@ -221,9 +221,7 @@ fn quoted(byte: u8) -> String {
         b'\'' => r"'\''".to_owned(),
         b'"' => "'\"'".to_owned(),
         _ => {
-            let text =
-                crate::go_format::quote(&char::from(byte).to_string())
-                    .to_string();
+            let text = crate::go_format::quote(&char::from(byte).to_string()).to_string();
             format!("'{}'", text.trim_matches('"'))
         }
     }

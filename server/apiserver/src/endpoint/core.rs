@@ -84,6 +84,7 @@ impl Core {
         let lists = Lists::default();
         let participants = participants.of_server(&store, &source);
         let store = lists.counting(access.followed(store));
+
         // A store that other servers write to has what it reads from them.
         let history = History::new(limits.revisions_size, limits.revisions, !store.is_shared());
         let log = Recorder::new(limits.log, history);

@@ -133,8 +133,7 @@ impl Core {
         let is_marked = matches!(effect, DeletionEffect::Mark(_));
         let is_nothing = matches!(effect, DeletionEffect::Nothing);
         // A request that waits for a grace period, or for the objects of a namespace, asks nobody.
-        let is_asked = !is_nothing
-            || !served.is(|kind| kind.has_grace_period || kind.is_namespace);
+        let is_asked = !is_nothing || !served.is(|kind| kind.has_grace_period || kind.is_namespace);
         let ask = async |live: &Value| self.ask(served, entry, options, live).await;
         let mut warnings = match is_asked {
             true => ask(&live).await?,

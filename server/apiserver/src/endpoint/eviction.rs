@@ -123,7 +123,6 @@ impl Core {
             }
         }
     }
-
 }
 
 /// A budget with one disruption less.

@@ -322,7 +322,11 @@ fn owned_by_action(object: &Value, action: &str) -> Value {
         Some(entries) => {
             let entries = entries.iter();
             let entries = entries.map(|entry| with(entry, "subresource", Value::from(action)));
-            with_metadata(object, "managedFields", Some(Value::List(entries.collect())))
+            with_metadata(
+                object,
+                "managedFields",
+                Some(Value::List(entries.collect())),
+            )
         }
         None => object.clone(),
     }

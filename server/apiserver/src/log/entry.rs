@@ -312,6 +312,8 @@ impl std::fmt::Display for LogEntry {
         if let Some(fault) = &self.fault {
             write!(f, ", fault {fault}")?;
         }
+
+        // What was done to the object, in the order in which it was done.
         for effect in &self.admission {
             write!(f, ", {effect}")?;
         }

@@ -33,11 +33,11 @@ const KEPT: &[(&str, &str)] = &[
 /// Lists of small resources, as they are since the last write.
 pub(crate) struct Lists {
     counts: Arc<Counts>,
-    kept: Vec<Mutex<Option<Kept>>>,
+    kept: Vec<Mutex<Option<KeptList>>>,
 }
 
 /// All objects of a resource.
-struct Kept {
+struct KeptList {
     /// The number of writes that the list has.
     seen: u64,
     /// The changes by other servers of the store.
@@ -81,21 +81,8 @@ impl Lists {
         let list = match known {
             Some(list) => list,
             None => {
-                // The watch begins before the list, so that no change between the two is lost.
-                let changes = match store.is_shared() {
-                    true => {
-                        let now = store.revision().await?;
-                        Some(store.watch(served.prefix("")?, now).await?)
-                    }
-                    false => None,
-                };
-                let list = Arc::new(read(store, served, "").await?);
-                *kept = Some(Kept {
-                    seen: writes,
-                    changes,
-                    list: list.clone(),
-                });
-                list
+                let new = KeptList::read(store, served, writes).await?;
+                kept.insert(new).list.clone()
             }
         };
         drop(kept);
@@ -108,7 +95,22 @@ impl Lists {
     }
 }
 
-impl Kept {
+impl KeptList {
+    async fn read(store: &SharedStore, served: &Served, writes: u64) -> Result<Self, Failure> {
+        // The watch begins before the list, so that no change between the two is lost.
+        let changes = if store.is_shared() {
+            let now = store.revision().await?;
+            Some(store.watch(served.prefix("")?, now).await?)
+        } else {
+            None
+        };
+        Ok(KeptList {
+            seen: writes,
+            changes,
+            list: Arc::new(read(store, served, "").await?),
+        })
+    }
+
     /// The list, if it has all writes.
     fn at(&mut self, writes: u64) -> Option<Arc<Vec<Value>>> {
         let is_unchanged = |changes: &mut BoxWatch| changes.next().now_or_never().is_none();

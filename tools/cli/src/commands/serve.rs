@@ -376,6 +376,7 @@ fn plugins(builder: Builder, args: &ServeArgs) -> Result<Builder, Failure> {
             return Err(Failure::Usage(message));
         }
     }
+
     // The server itself does what the first of them does, and calls webhooks.
     let others = [
         "NamespaceLifecycle",
@@ -393,6 +394,7 @@ fn plugins(builder: Builder, args: &ServeArgs) -> Result<Builder, Failure> {
             format!("{name} in enable-admission-plugins and disable-admission-plugins overlapped");
         return Err(Failure::Usage(message));
     }
+
     let is_disabled = |name: &&str| disabled.iter().any(|disabled| disabled == name);
     let names: Vec<&str> = KNOWN_PLUGINS
         .iter()
