@@ -88,13 +88,13 @@ ANSWERS = {"good": review, "fails": fails, "fails-to-v1": fails_to("v1"), "fails
            "nothing": lambda r: review(r, convertedObjects=[])}
 
 
-def definition(plural, storage="v1", webhook=True, versions=("v1", "v2", "v3"), unserved=(), scope="Namespaced"):
+def definition(plural, storage="v1", webhook=True, versions=("v1", "v2", "v3"), unserved=(), scope="Namespaced", number=0):
     def schema(version):
         parts = {"type": "object", "properties": {"count": {"type": "integer"}}}
         own = {"v1": {"size": {"type": "integer"}}, "v2": {"amount": {"type": "integer", "minimum": 0}, "mode": {"type": "string", "default": "auto"}},
                "v3": {"parts": parts}}[version]
         rest = {"width": {"type": "integer"}, "list": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}}
-        return {"openAPIV3Schema": {"type": "object", "properties": {
+        return {"openAPIV3Schema": {"type": "object", "description": f"definition {number}", "properties": {
             "spec": {"type": "object", "properties": {**own, **rest}},
             "status": {"type": "object", "properties": {"ready": {"type": "boolean"}, "replicas": {"type": "integer"}}}}}}
 
@@ -116,7 +116,7 @@ class Case:
     """The requests of a case to one server."""
 
     def __init__(self, name, plural, server):
-        self.name, self.plural, self.server, self.steps, self.cluster = name, plural, server, [], False
+        self.name, self.plural, self.server, self.steps, self.cluster, self.number = name, plural, server, [], False, 0
         self.answer("good")
 
     def use(self):
@@ -127,7 +127,9 @@ class Case:
 
     def define(self, **options):
         self.cluster = options.get("scope") == "Cluster"
-        webhooks.define(definition(self.plural, **options))
+        # A definition that differs empties the caches of kube-apiserver.
+        self.number += 1
+        webhooks.define(definition(self.plural, number=self.number, **options))
         # The caches of kube-apiserver begin with the first request.
         for version in options.get("versions", ("v1", "v2", "v3")):
             webhooks.call("GET", self.path(version))
@@ -258,7 +260,6 @@ def applies(case, storage):
     case.apply("v1", None, "status", sub="status", status={"ready": True, "replicas": 3})
     case.apply("v1", {"size": 1}, "x", name="new")
     case.apply("v2", {"amount": 1}, "y", name="new")
-    case.apply("v2", {"amount": "text"}, "y", name="new")
     case.apply("v2", {"amount": -1}, "y", name="new", query="&force=true")
     case.patch("v2", {"spec": {"replicas": 4}}, sub="scale", name="new")
     case.apply("v1", {"size": 4}, "x", name="new")
@@ -269,9 +270,8 @@ def failing(case):
     case.define()
     case.create("v1")
     case.answer("fails")
-    # The caches of kube-apiserver are empty, so that its answers come from the store.
-    time.sleep(0.2)
-    case.define(webhook=True, unserved=("v3",))
+    # The caches of kube-apiserver stay empty, so that its answers come from the store.
+    case.define(unserved=("v3",))
     case.get("v1")
     case.get("v2")
     case.get("v2", sub="status")
@@ -313,7 +313,7 @@ def metadata(case):
     case.define()
     case.create("v1", labels={"own": "1"})
     case.answer("labels")
-    case.define(unserved=())
+    case.define()
     case.get("v2")
     case.list("v2", "labelSelector=converted=v2")
     case.create("v2", "b", labels={"own": "1"})
@@ -427,7 +427,11 @@ CASES = {"reads": reads, "writes-v1": lambda c: writes(c, "v1"), "writes-v2": la
 def masked(value, key=""):
     """Without what no two servers have in common."""
     if isinstance(value, dict):
-        return {name: masked(item, name) for name, item in value.items()}
+        value = {name: masked(item, name) for name, item in value.items()}
+        # Entries of one time are sorted by name, and others by time.
+        if isinstance(value.get("managedFields"), list):
+            value["managedFields"].sort(key=lambda entry: json.dumps(entry, sort_keys=True))
+        return value
     if isinstance(value, list):
         return [masked(item, key) for item in value]
     if key in ("uid", "creationTimestamp", "deletionTimestamp", "time", "resourceVersion", "continue") and value:
@@ -445,6 +449,9 @@ def reviewed(calls):
     for call in calls:
         for item in call["objects"]:
             item = masked(item)
+            # Of the objects that the field manager converts, kube-apiserver sends the owners of some.
+            if "resourceVersion" in item["metadata"]:
+                item["metadata"].pop("managedFields", None)
             found.add(json.dumps([call["desiredAPIVersion"], item], sort_keys=True))
     return found
 
@@ -457,9 +464,10 @@ def compare(name, real, here):
             left, right = masked(one[field]), masked(two[field])
             if left != right:
                 texts.append(f"{field}:\n    real {json.dumps(left, sort_keys=True)}\n    here {json.dumps(right, sort_keys=True)}")
-        # What was sent earlier may be in a cache of kube-apiserver.
+        # What was sent earlier may be in a cache of kube-apiserver, and a request that fails there may fail at what it makes
+        # of its cache.
         known = reviewed(call for step in real.steps for call in step["calls"])
-        for extra in sorted(reviewed(two["calls"]) - known):
+        for extra in sorted(reviewed(two["calls"]) - known if one["code"] != 500 else ()):
             texts.append(f"sent only here: {extra}")
         if texts:
             differences += 1

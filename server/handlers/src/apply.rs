@@ -1,6 +1,6 @@
 //! An apply: the merge of a configuration, and the answers to one that cannot be merged.
 
-use fieldmanager_managedfields::{ApplyRequest, Error, Status};
+use fieldmanager_managedfields::{ApplyRequest, ConvertError, Error, Status};
 use fieldmanager_structural::internal::json_kind;
 use fieldmanager_value::{Map, Value};
 
@@ -83,8 +83,15 @@ impl Write<'_> {
         };
         // kube-apiserver answers 500 for errors that are not a `Status` themselves, also if the configuration is at
         // fault.
+        let message = match error {
+            Error::Merge(fieldmanager_merge::Error::Convert(ConvertError::Failed {
+                message,
+                ..
+            })) if self.part.policy.converts_by_webhook => message.clone(),
+            _ => status.message.clone(),
+        };
         let status = if self.options.server_answers && is_unexpected {
-            Status::failure(500, "", status.message, None)
+            Status::failure(500, "", message, None)
         } else {
             status
         };

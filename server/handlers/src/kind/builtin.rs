@@ -91,6 +91,7 @@ impl Builtin {
                 .is_some_and(|found| found.allows_unconditional_update),
             allows_create_on_update: resource.is_some_and(|found| found.allows_create_on_update),
             deprecation: self.description().deprecation.map(str::to_owned),
+            converts_by_webhook: false,
             tracked: None,
         }
     }

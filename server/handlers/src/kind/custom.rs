@@ -54,6 +54,7 @@ impl Custom {
             allows_unconditional_update: false,
             allows_create_on_update: false,
             deprecation: deprecated::warning(definition, version),
+            converts_by_webhook: definition.converts_by_webhook,
             tracked: Some(
                 versions
                     .map(|version| format!("{}/{}", definition.group, version.name))

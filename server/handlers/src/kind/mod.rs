@@ -74,6 +74,8 @@ pub(crate) struct Policy {
     pub(crate) allows_create_on_update: bool,
     /// The warning of each request to the version; `None` if it is not deprecated.
     pub(crate) deprecation: Option<String>,
+    /// Whether the server converts objects, and says itself why it cannot.
+    pub(crate) converts_by_webhook: bool,
     /// The versions of which managed fields can be converted; `None` if those of others are dropped. Otherwise the server
     /// keeps no record of a request that has such entries.
     pub(crate) tracked: Option<Vec<String>>,
