@@ -413,9 +413,9 @@ pub(super) fn add_warnings(warnings: &mut Vec<String>, more: Vec<String>) {
     }
 }
 
-/// The failure of a refused request, with the warnings that it had before.
-fn refused(warnings: &[String], denial: Denial) -> Failure {
-    let mut failure = Failure::from(denial);
+/// The failure of a request, with the warnings that it had before.
+pub(super) fn refused(warnings: &[String], reason: impl Into<Failure>) -> Failure {
+    let mut failure = reason.into();
     let own = std::mem::replace(&mut failure.warnings, warnings.to_vec());
     add_warnings(&mut failure.warnings, own);
     failure

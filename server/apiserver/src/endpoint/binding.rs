@@ -6,6 +6,7 @@ use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::Value;
 
 use super::actions::done;
+use super::admission::refused;
 use super::conditions::{since, with_condition};
 use super::read::internal;
 use super::{Answer, Call, Core, Failure};
@@ -45,8 +46,9 @@ impl Core {
             ..*call
         };
         let now = self.source.now();
-        self.changed(&pod, |live| bound(&pod, live, binding, now))
-            .await?;
+        let bound = self.changed(&pod, |live| bound(&pod, live, binding, now));
+        let bound = bound.await;
+        bound.map_err(|failure| refused(&outcome.warnings, failure))?;
 
         Ok(Answer {
             warnings: outcome.warnings,

@@ -133,8 +133,15 @@ impl Core {
         let is_marked = matches!(effect, DeletionEffect::Mark(_));
         let is_nothing = matches!(effect, DeletionEffect::Nothing);
         // A request that waits for a grace period, or for the objects of a namespace, asks nobody.
-        let is_asked = !is_nothing || !served.is(|kind| kind.has_grace_period || kind.is_namespace);
-        let ask = async |live: &Value| self.ask(served, entry, options, live).await;
+        let is_waiting = served.is(|kind| kind.is_namespace) || own_grace(&live) > 0;
+        let is_asked = !is_nothing || !is_waiting;
+        let shown = options.object(served, &live);
+        let ask = async |live: &Value| {
+            let (user, dry_run) = (options.user.as_ref(), options.dry_run);
+            let name = if options.is_one_of_many { "" } else { name };
+            self.ask(served, entry, (user, name, dry_run), (&shown, live))
+                .await
+        };
         let mut warnings = match is_asked {
             true => ask(&live).await?,
             false => Vec::new(),
@@ -192,20 +199,16 @@ impl Core {
         Ok((answer, is_removed))
     }
 
-    /// Asks admission about the deletion of an object. Returns warnings.
+    /// Asks admission about the deletion of an object by a user, if there is one. Returns warnings.
     async fn ask(
         &self,
         served: &Served,
         entry: &Entry,
-        options: &DeleteOptions,
-        live: &Value,
+        (user, name, dry_run): (Option<&Arc<User>>, &str, bool),
+        (options, live): (&Value, &Value),
     ) -> Result<Vec<String>, Failure> {
-        let Some(user) = &options.user else {
+        let Some(user) = user else {
             return Ok(Vec::new());
-        };
-        let name = match options.is_one_of_many {
-            true => "",
-            false => text(live, &["metadata", "name"]),
         };
         let subject = Subject {
             served,
@@ -215,10 +218,9 @@ impl Core {
             namespace: entry.key.parts().namespace.unwrap_or_default(),
             name,
             user,
-            dry_run: options.dry_run,
+            dry_run,
         };
-        let options = options.object(served, live);
-        self.admit_deletion(&subject, &options, live).await
+        self.admit_deletion(&subject, options, live).await
     }
 
     pub(super) async fn delete_collection(&self, call: &Call<'_>) -> Result<Answer, Failure> {
@@ -467,9 +469,7 @@ impl DeleteOptions {
         let terminating = metadata(live, "deletionTimestamp")
             .and_then(Value::as_str)
             .and_then(|time| time.parse::<Time>().ok());
-        let own_grace = metadata(live, "deletionGracePeriodSeconds")
-            .and_then(Value::as_i64)
-            .unwrap_or_default();
+        let own_grace = own_grace(live);
         // The finalizer `kubernetes` is in the spec. The namespace controller removes it when the namespace has no
         // objects.
         let pending_namespace =
@@ -603,6 +603,12 @@ impl DeleteOptions {
             wanted
         }
     }
+}
+
+/// The grace period of a terminating object.
+fn own_grace(live: &Value) -> i64 {
+    let grace = metadata(live, "deletionGracePeriodSeconds").and_then(Value::as_i64);
+    grace.unwrap_or_default()
 }
 
 /// The options that a query has.

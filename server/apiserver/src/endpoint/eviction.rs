@@ -5,6 +5,7 @@ use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 
 use super::actions::done;
+use super::admission::refused;
 use super::binding::with_pod_condition;
 use super::conditions::{condition, has_condition, since, with_condition};
 use super::delete::DeleteOptions;
@@ -53,7 +54,10 @@ impl Core {
             options.resource_version = None;
             self.delete_entry(call.served, &live, &options).await
         });
-        evicted.await?.ok_or_else(|| Failure::not_found(call))?;
+        let evicted = evicted
+            .await
+            .map_err(|failure| refused(&outcome.warnings, failure))?;
+        evicted.ok_or_else(|| Failure::not_found(call))?;
 
         Ok(Answer {
             warnings: outcome.warnings,

@@ -3,7 +3,7 @@
 use fieldmanager_handlers::{Action, Method, Outcome, Pending, Request, Resource, Subresource};
 use fieldmanager_value::Value;
 
-use super::admission::{Subject, add_warnings, write_options};
+use super::admission::{self, Subject, write_options};
 use super::read::internal;
 use super::services::Allocation;
 use super::{Answer, Call, Core, Failure, Verb};
@@ -77,11 +77,7 @@ impl Core {
             // The handlers say why an object that exists cannot be created.
             let live = current.map(|entry| call.served.live(&entry));
             let refused = handlers.create(&request, live.as_ref(), call.body);
-            refused.map_err(|refused| {
-                let mut failure = Failure::from(refused);
-                add_warnings(&mut failure.warnings, outcome.warnings);
-                failure
-            })?;
+            refused.map_err(|refusal| admission::refused(&outcome.warnings, refusal))?;
             if attempt >= ATTEMPTS {
                 return Err(internal(
                     "the object was created and deleted again and again".to_owned(),

@@ -2,6 +2,7 @@
 
 use super::description::{CountsEmpty, KindDescription, MetadataChecks, StoredForm};
 use crate::validation::functions as checks;
+use crate::warnings;
 
 pub(super) const KINDS: &[KindDescription] = &[
     KindDescription {
@@ -31,6 +32,7 @@ pub(super) const KINDS: &[KindDescription] = &[
             member: "webhooks",
             except: "",
         }),
+        warnings: warnings::config::webhooks,
         ..KindDescription::of(
             "admissionregistration.k8s.io",
             &["v1"],
@@ -65,6 +67,7 @@ pub(super) const KINDS: &[KindDescription] = &[
             member: "webhooks",
             except: "",
         }),
+        warnings: warnings::config::webhooks,
         ..KindDescription::of(
             "admissionregistration.k8s.io",
             &["v1"],

@@ -1,10 +1,51 @@
-//! Warnings about Secrets and quotas.
+//! Warnings about Secrets, quotas and configurations of webhooks.
 
 use fieldmanager_value::Value;
 
-use super::fields::{at, text};
+use super::fields::{at, items, text};
 use crate::amount::Amount;
 use crate::base64;
+
+/// The resources that are not sent to webhooks.
+const EXCLUDED: [&str; 6] = [
+    "selfsubjectreviews.authentication.k8s.io",
+    "tokenreviews.authentication.k8s.io",
+    "localsubjectaccessreviews.authorization.k8s.io",
+    "selfsubjectaccessreviews.authorization.k8s.io",
+    "selfsubjectrulesreviews.authorization.k8s.io",
+    "subjectaccessreviews.authorization.k8s.io",
+];
+
+/// Warns of rules that name what is not sent to webhooks.
+///
+/// Behaviour: `warningsForExcludedRules` of `k8s.io/kubernetes/pkg/apis/admissionregistration/validation`.
+pub(crate) fn webhooks(configuration: &Value, _: Option<&Value>) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (at, webhook) in items(configuration, "webhooks").enumerate() {
+        for (index, rule) in items(webhook, "rules").enumerate() {
+            let names = |field| items(rule, field).filter_map(Value::as_str);
+            let (groups, resources) = (|| names("apiGroups"), || names("resources"));
+            if groups().chain(resources()).any(|name| name == "*") {
+                continue;
+            }
+            let pairs = groups()
+                .flat_map(|group| resources().map(move |resource| format!("{resource}.{group}")));
+            let mut named: Vec<String> = Vec::new();
+            for name in pairs.filter(|name| EXCLUDED.contains(&name.as_str())) {
+                if !named.contains(&name) {
+                    named.push(name);
+                }
+            }
+            warnings.extend(named.into_iter().map(|name| {
+                format!(
+                    "webhooks[{at}].rules[{index}]: {name} is excluded from admission webhooks; this rule will have no \
+                     effect"
+                )
+            }));
+        }
+    }
+    warnings
+}
 
 /// Warns of a key pair that is none. The contents of the blocks are not checked.
 pub(crate) fn secret(secret: &Value, _: Option<&Value>) -> Vec<String> {
