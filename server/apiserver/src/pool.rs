@@ -262,6 +262,23 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_thread_of_the_pool_waits_for_what_the_runtime_does() {
+        let task = || async { tokio::spawn(tokio::task::yield_now()).await.is_ok() };
+        assert_eq!(wait(task()), None);
+        assert_eq!(wait(ready(7)), Some(7));
+        let pool = Pool::new(Duration::MAX / 4);
+        let waits = async move { wait(task()) };
+        assert_eq!(pool.run(waits.boxed()).await, Some(Some(true)));
+
+        let pool = Pool::new(Duration::from_millis(50));
+        let waits = async { wait(std::future::pending::<()>()) };
+        assert_eq!(pool.run(waits.boxed()).await, None);
+        while pool.places.available_permits() < THREADS {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
     async fn what_follows_a_write_is_not_stopped() {
         let work = Work::new();
         let rest = work.run(|| {
