@@ -24,14 +24,12 @@ pub async fn mutate(
     for participant in participants {
         let object = all.object.clone();
         let request = changed(request, object.as_ref());
-        rounds.push(match participant.handles(&request) {
-            true => add(
-                &mut all,
-                &**participant,
-                participant.mutate(request, cluster).await,
-            )?,
-            false => None,
-        });
+        let mut round = None;
+        if participant.handles(&request) {
+            let answer = participant.mutate(request, cluster).await;
+            round = add(&mut all, &**participant, answer)?;
+        }
+        rounds.push(round);
     }
 
     if rounds.iter().flatten().any(|round| round.changed) {

@@ -11,9 +11,9 @@ use x509_cert::der::Decode;
 use x509_cert::der::asn1::ObjectIdentifier;
 use x509_cert::request::CertReq;
 
-use super::Steps::Validate;
 use super::object::{at, set, text};
-use super::{Plugin, is_create, is_write};
+use super::plugin::Steps::Validate;
+use super::plugin::{Plugin, is_create, is_write};
 use crate::{AdmissionRequest, Admitted, Answer, Cluster, Operation};
 
 const GROUP: &str = "certificates.k8s.io";

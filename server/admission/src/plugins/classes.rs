@@ -3,10 +3,10 @@
 
 use fieldmanager_value::Value;
 
-use super::Steps::{Mutate, Validate};
 use super::amounts::quantity;
 use super::object::{at, default_class, items, push, set, text};
-use super::{Plugin, answer, is_create};
+use super::plugin::Steps::{Mutate, Validate};
+use super::plugin::{Plugin, answer, is_create};
 use crate::{AdmissionRequest, Admitted, Answer, Cluster, Operation, ResourceName};
 
 /// A claim without a class gets the default one.

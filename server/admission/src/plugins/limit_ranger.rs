@@ -7,10 +7,10 @@ use std::cmp::Ordering;
 use fieldmanager_structural::internal::Quantity;
 use fieldmanager_value::{Map, Value};
 
-use super::Steps::Both;
 use super::amounts::{Amounts, asked, quantity, specified};
 use super::object::{at, containers, entries, items, set, text};
-use super::{Plugin, is_write};
+use super::plugin::Steps::Both;
+use super::plugin::{Plugin, is_write};
 use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation};
 
 /// The plugin.

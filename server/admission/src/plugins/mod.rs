@@ -9,18 +9,16 @@ mod classes;
 mod limit_ranger;
 mod nodes;
 mod object;
+mod plugin;
 mod priority;
 mod quota;
 mod resize;
 mod runtime_class;
 
-use std::future::ready;
 use std::sync::Arc;
 
-use fieldmanager_value::Value;
-
 pub use self::quota::recount;
-use crate::{Admission, AdmissionRequest, Admitted, Answer, Cluster, Operation};
+use crate::Admission;
 
 pub use crate::pod_security::PodSecurity;
 
@@ -110,65 +108,4 @@ plugins! {
     "NodeDeclaredFeatureValidator" => resize::NODE_DECLARED_FEATURE_VALIDATOR,
     "PodResizeValidator" => resize::POD_RESIZE_VALIDATOR,
     "ResourceQuota" => quota::ResourceQuota::default(),
-}
-
-/// One of the two steps of a plugin.
-type Step = for<'a> fn(AdmissionRequest<'a>, &'a dyn Cluster) -> Answer<'a>;
-
-/// What a plugin does.
-enum Steps {
-    Mutate(Step),
-    Validate(Step),
-    Both(Step, Step),
-}
-
-/// A plugin without a state.
-struct Plugin {
-    name: &'static str,
-    handles: fn(&AdmissionRequest<'_>) -> bool,
-    steps: Steps,
-}
-
-impl Admission for Plugin {
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn handles(&self, request: &AdmissionRequest<'_>) -> bool {
-        (self.handles)(request)
-    }
-
-    fn mutate<'a>(&'a self, request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
-        match self.steps {
-            Steps::Mutate(step) | Steps::Both(step, _) => step(request, cluster),
-            Steps::Validate(_) => answer(None),
-        }
-    }
-
-    fn validate<'a>(
-        &'a self,
-        request: AdmissionRequest<'a>,
-        cluster: &'a dyn Cluster,
-    ) -> Answer<'a> {
-        match self.steps {
-            Steps::Validate(step) | Steps::Both(_, step) => step(request, cluster),
-            Steps::Mutate(_) => answer(None),
-        }
-    }
-}
-
-/// The answer with an object, should it be changed.
-fn answer(object: Option<Value>) -> Answer<'static> {
-    let changed = object.map(Admitted::changed);
-    Box::pin(ready(Ok(changed.unwrap_or_default())))
-}
-
-/// Whether a request makes an object.
-fn is_create(request: &AdmissionRequest<'_>) -> bool {
-    request.operation == Operation::Create
-}
-
-/// Whether a request makes or changes an object.
-fn is_write(request: &AdmissionRequest<'_>) -> bool {
-    matches!(request.operation, Operation::Create | Operation::Update)
 }

@@ -2,9 +2,9 @@
 
 use fieldmanager_value::{Map, Value};
 
-use super::Steps::Mutate;
 use super::object::{at, items, push, set, text};
-use super::{Plugin, answer, is_create, is_write};
+use super::plugin::Steps::Mutate;
+use super::plugin::{Plugin, answer, is_create, is_write};
 use crate::{AdmissionRequest, Admitted, Answer, Cluster};
 
 /// Tolerations of nodes that are not ready or not reachable for five minutes.

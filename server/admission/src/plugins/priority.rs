@@ -4,9 +4,9 @@
 
 use fieldmanager_value::Value;
 
-use super::Steps::Both;
 use super::object::{at, name, set, text};
-use super::{Plugin, is_write};
+use super::plugin::Steps::Both;
+use super::plugin::{Plugin, is_write};
 use crate::request::field;
 use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation, ResourceName};
 

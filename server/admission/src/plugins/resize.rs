@@ -4,10 +4,10 @@ use fieldmanager_managedfields::Cause;
 use fieldmanager_structural::internal::Quantity;
 use fieldmanager_value::Value;
 
-use super::Plugin;
-use super::Steps::Validate;
 use super::amounts::{amounts, are_equal, quantity, total};
 use super::object::{at, items, name, text};
+use super::plugin::Plugin;
+use super::plugin::Steps::Validate;
 use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation};
 
 /// What a change of a Pod needs must be a feature of its node.

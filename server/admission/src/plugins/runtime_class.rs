@@ -4,10 +4,10 @@
 
 use fieldmanager_value::Value;
 
-use super::Steps::Both;
 use super::amounts::{amounts, are_equal};
 use super::object::{at, entries, items, set, text};
-use super::{Plugin, is_create};
+use super::plugin::Steps::Both;
+use super::plugin::{Plugin, is_create};
 use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial};
 
 /// The plugin.

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use fieldmanager_managedfields::{Details, Status};
 use fieldmanager_structural::internal::{ObjectExt, selects};
 use fieldmanager_value::Value;
+use fieldmanager_value::internal::go_format::quote;
 
 use super::caller::ClientConfig;
 use crate::{AdmissionRequest, Cluster, Denial, Equivalent, Operation};
@@ -157,7 +159,7 @@ impl Webhook {
         let name = request.namespace;
         match cluster.get(("", "namespaces"), "", name).await? {
             Some(found) => Ok(selects(&self.namespaces, found.metadata_field("labels"))),
-            None => Err(super::not_found("namespaces", name)),
+            None => Err(not_found("namespaces", name)),
         }
     }
 }
@@ -203,4 +205,12 @@ fn is_everything(selector: &Value) -> bool {
 fn items<'v>(object: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
     let list = object.get(name).and_then(Value::as_list);
     list.into_iter().flatten()
+}
+
+/// 404.
+fn not_found(resource: &str, name: &str) -> Denial {
+    let mut details = Details::default();
+    (details.kind, details.name) = (resource.to_owned(), name.to_owned());
+    let message = format!("{resource} {} not found", quote(name));
+    Status::failure(404, "NotFound", message, Some(details)).into()
 }

@@ -103,9 +103,10 @@ impl Webhooks {
 
     /// The webhooks that there are now. They are read again only if the list is another one.
     async fn webhooks(&self, cluster: &dyn Cluster) -> Result<Arc<Vec<Webhook>>, Denial> {
-        let resource = match self.is_mutating {
-            true => "mutatingwebhookconfigurations",
-            false => "validatingwebhookconfigurations",
+        let resource = if self.is_mutating {
+            "mutatingwebhookconfigurations"
+        } else {
+            "validatingwebhookconfigurations"
         };
         let list = cluster
             .list(("admissionregistration.k8s.io", resource), "")
@@ -295,9 +296,10 @@ impl Webhooks {
 
 impl Admission for Webhooks {
     fn name(&self) -> &str {
-        match self.is_mutating {
-            true => "MutatingAdmissionWebhook",
-            false => "ValidatingAdmissionWebhook",
+        if self.is_mutating {
+            "MutatingAdmissionWebhook"
+        } else {
+            "ValidatingAdmissionWebhook"
         }
     }
 
@@ -323,9 +325,10 @@ impl Admission for Webhooks {
         first: Option<&'a Round>,
     ) -> Answer<'a> {
         Box::pin(async move {
-            match self.is_mutating {
-                true => self.dispatch(request, cluster, first).await,
-                false => Ok(Admitted::default()),
+            if self.is_mutating {
+                self.dispatch(request, cluster, first).await
+            } else {
+                Ok(Admitted::default())
             }
         })
     }
@@ -336,9 +339,10 @@ impl Admission for Webhooks {
         cluster: &'a dyn Cluster,
     ) -> Answer<'a> {
         Box::pin(async move {
-            match self.is_mutating {
-                true => Ok(Admitted::default()),
-                false => self.ask(request, cluster).await,
+            if self.is_mutating {
+                Ok(Admitted::default())
+            } else {
+                self.ask(request, cluster).await
             }
         })
     }
@@ -551,12 +555,4 @@ fn internal(cause: &str) -> Denial {
     details.causes = vec![Cause::new("", cause, "")];
     let message = format!("Internal error occurred: {cause}");
     Status::failure(500, "InternalError", message, Some(details)).into()
-}
-
-/// 404.
-fn not_found(resource: &str, name: &str) -> Denial {
-    let mut details = Details::default();
-    (details.kind, details.name) = (resource.to_owned(), name.to_owned());
-    let message = format!("{resource} {} not found", quote(name));
-    Status::failure(404, "NotFound", message, Some(details)).into()
 }

@@ -8,8 +8,8 @@ use fieldmanager_value::Value;
 use super::super::amounts::{Amounts, quantity};
 use super::super::classes::class;
 use super::super::object::{at, items, name, text};
-use super::super::{is_create, is_write};
-use super::pods;
+use super::super::plugin::{is_create, is_write};
+use super::pods::{self, selects};
 use crate::{AdmissionRequest, Cluster, Denial, ResourceName};
 
 /// The resources whose objects are counted by other names than that of the resource.
@@ -217,18 +217,6 @@ impl<'r> Charge<'r> {
                 usage.extend(extended.map(|name| (format!("requests.{name}"), number)));
             }
         }
-    }
-}
-
-/// Whether a selector of a quota selects the class of an object, which is empty if it has none.
-pub(super) fn selects(class: &str, operator: &str, values: &Value) -> bool {
-    let is_listed = || items(values, &[]).any(|value| value.as_str() == Some(class));
-    match operator {
-        "Exists" => !class.is_empty(),
-        "DoesNotExist" => class.is_empty(),
-        "In" => !class.is_empty() && is_listed(),
-        "NotIn" => class.is_empty() || !is_listed(),
-        _ => false,
     }
 }
 

@@ -15,7 +15,7 @@ use futures::lock::Mutex;
 use self::charge::Charge;
 use super::amounts::{Amounts, add, amounts, to_value};
 use super::object::{at, entries, name, set, text};
-use super::{is_create, is_write};
+use super::plugin::{is_create, is_write};
 use crate::{Admission, AdmissionRequest, Admitted, Answer, Cluster, Denial, ResourceName};
 
 /// How often the status of a quota is written, should others write it at the same time.

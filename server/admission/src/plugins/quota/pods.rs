@@ -10,7 +10,6 @@ use fieldmanager_value::Value;
 
 use super::super::amounts::{Amounts, asked, has_own_resources, is_best_effort, total};
 use super::super::object::{at, containers, items, text};
-use super::charge::selects;
 
 /// Whether a quota counts something of Pods by this name.
 pub(super) fn tracks(name: &str) -> bool {
@@ -51,6 +50,18 @@ pub(super) fn is_in_scope(pod: &Value, scope: &str, operator: &str, values: &Val
             selects(class, operator, values)
         }
         "CrossNamespacePodAffinity" => is_near_other_namespaces(pod),
+        _ => false,
+    }
+}
+
+/// Whether a selector of a quota selects the class of an object, which is empty if it has none.
+pub(super) fn selects(class: &str, operator: &str, values: &Value) -> bool {
+    let is_listed = || items(values, &[]).any(|value| value.as_str() == Some(class));
+    match operator {
+        "Exists" => !class.is_empty(),
+        "DoesNotExist" => class.is_empty(),
+        "In" => !class.is_empty() && is_listed(),
+        "NotIn" => class.is_empty() || !is_listed(),
         _ => false,
     }
 }

@@ -1,9 +1,9 @@
 //! Calls of webhooks over HTTPS.
 
 mod tls;
+mod words;
 
 use std::collections::HashMap;
-use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 
+use self::words::{exchange_words, handshake_words, io_words};
 use super::caller::{CallError, Caller, ClientConfig, Target};
 
 /// The most bytes of an answer. kube-apiserver has no limit.
@@ -91,9 +91,10 @@ impl HttpCaller {
         if let Some(client) = clients.get(config) {
             return Ok(client.clone());
         }
-        let roots = match config.ca_bundle.is_empty() {
-            true => self.roots.clone(),
-            false => read_certificates(&config.ca_bundle)?,
+        let roots = if config.ca_bundle.is_empty() {
+            self.roots.clone()
+        } else {
+            read_certificates(&config.ca_bundle)?
         };
         let client = Arc::new(Client {
             tls: TlsConnector::from(Arc::new(tls::configure(roots)?)),
@@ -139,7 +140,7 @@ impl HttpCaller {
         let name = host.trim_matches(['[', ']']).to_owned();
         let name = ServerName::try_from(name).map_err(|error| error.to_string())?;
         let stream = client.tls.connect(name, stream).await;
-        speak(stream.map_err(|error| tls::handshake_words(&error))?).await
+        speak(stream.map_err(|error| handshake_words(&error))?).await
     }
 
     /// Sends a request, on a connection that is idle if there is one, and gives the head of the answer.
@@ -289,10 +290,10 @@ fn seconds(headers: &HeaderMap) -> Option<u64> {
 /// The certificates in a text in PEM.
 fn read_certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem).flatten().collect();
-    match certificates.is_empty() && !pem.is_empty() {
-        true => Err("unable to load root certificates: unable to parse bytes as PEM block".into()),
-        false => Ok(certificates),
+    if certificates.is_empty() && !pem.is_empty() {
+        return Err("unable to load root certificates: unable to parse bytes as PEM block".into());
     }
+    Ok(certificates)
 }
 
 /// Connects to the first address of a name that answers.
@@ -325,31 +326,4 @@ where
         .map_err(|e| e.to_string())?;
     tokio::spawn(connection);
     Ok(sender)
-}
-
-/// A failure of the system in the words of Go: `connect: connection refused`.
-fn io_words(what: &str, error: &io::Error) -> String {
-    let text = error.to_string().to_lowercase();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    format!("{what}: {text}")
-}
-
-/// The failure of an exchange in the words of Go.
-fn exchange_words(error: &hyper::Error) -> String {
-    let source = std::error::Error::source(error);
-    match source.and_then(|source| source.downcast_ref::<io::Error>()) {
-        Some(error) if error.kind() == io::ErrorKind::UnexpectedEof => "EOF".to_owned(),
-        Some(error)
-            if error
-                .get_ref()
-                .is_some_and(|inner| inner.is::<rustls::Error>()) =>
-        {
-            tls::handshake_words(error)
-        }
-        Some(error) => io_words("read", error),
-        None if error.is_parse() => {
-            "net/http: HTTP/1.x transport connection broken: malformed HTTP response".to_owned()
-        }
-        None => "EOF".to_owned(),
-    }
 }
