@@ -22,6 +22,7 @@ pub async fn mutate(
     let mut all = Admitted::default();
     let mut rounds: Vec<Option<Round>> = Vec::with_capacity(participants.len());
     for participant in participants {
+        // A copy, since the answer of the participant changes `all` while the request is borrowed.
         let object = all.object.clone();
         let request = changed(request, object.as_ref());
         let mut round = None;
@@ -32,6 +33,7 @@ pub async fn mutate(
         rounds.push(round);
     }
 
+    // One more round at most: participants that undo each other would never come to an end.
     if rounds.iter().flatten().any(|round| round.changed) {
         for (participant, first) in participants.iter().zip(&rounds) {
             let object = all.object.clone();
@@ -59,6 +61,7 @@ pub async fn validate(
     for participant in participants {
         if participant.handles(&request) {
             let answer = participant.validate(request, cluster).await;
+            // The object was validated by now, so a change would be stored unchecked.
             let answer = answer.map(|admitted| Admitted {
                 object: None,
                 ..admitted
@@ -95,6 +98,8 @@ fn add(
     match answer {
         Ok(admitted) => {
             if admitted.object.is_some() {
+                // All webhooks are one participant, but a reader wants to know which of them it
+                // was.
                 let name = match webhooks_of(&admitted.annotations) {
                     names if names.is_empty() => participant.name().to_owned(),
                     names => names.join(", "),
@@ -110,6 +115,7 @@ fn add(
             if denial.by.is_empty() {
                 participant.name().clone_into(&mut denial.by);
             }
+            // The client sees warnings in the order in which they were given.
             denial.warnings.splice(..0, all.warnings.drain(..));
             Err(denial)
         }

@@ -103,6 +103,7 @@ impl Converter {
         object: &Value,
         api_version: &str,
     ) -> Result<Value, String> {
+        // Most objects are stored at the version that is asked for.
         if object.api_version() == api_version {
             return Ok(object.clone());
         }
@@ -175,6 +176,7 @@ fn read_answer(body: &[u8], version: &str, uid: &str) -> Result<List, String> {
     let expected = GroupVersionKind::new(GROUP, version, "ConversionReview");
     let review = decode(body, &expected, FIELDS)?;
     let declared = review.declared_kind();
+    // `v1beta1` webhooks need not repeat what they were sent.
     let is_checked = version == "v1";
     if is_checked && declared != expected {
         return Err(format!(
@@ -240,6 +242,7 @@ fn restore(object: &Value, item: &Value, api_version: &str) -> Result<Value, (Fa
         return Err((Fault::Unreadable, unreadable));
     }
 
+    // A webhook changes the form of an object, never which object it is.
     let (expected, found) = (object.string("kind"), item.string("kind"));
     for (what, expected, found) in [
         ("groupVersion", api_version, item.api_version()),
@@ -274,6 +277,7 @@ fn restore_metadata(object: &Value, item: &Value) -> Result<Value, String> {
         ));
     };
 
+    // All else of the metadata belongs to the server, which ignores what a webhook made of it.
     let mut metadata = object.metadata().cloned().unwrap_or_default();
     for (field, path) in [("labels", "labels"), ("annotations", "annotation")] {
         let texts = match found.get(field) {
@@ -296,6 +300,7 @@ fn restore_metadata(object: &Value, item: &Value) -> Result<Value, String> {
             ));
         }
 
+        // Unchanged texts are not checked: an object with old faults must stay readable.
         if metadata.get(field).and_then(Value::as_map) != Some(texts) {
             check_texts(
                 texts,
@@ -319,6 +324,7 @@ fn check_texts(texts: &Map, are_labels: bool, path: &FieldPath) -> Result<(), St
         size += key.as_str().len() + value.len();
         let invalid = |text: &str, fault| FieldError::invalid(path.clone(), text, fault);
         let key = key.as_str();
+        // Values of annotations are free, only their size in total is limited.
         if are_labels {
             errors.extend(
                 qualified_name(key)

@@ -83,6 +83,7 @@ fn of_containers(pod: &Value, of: impl Fn(&Value) -> Amounts) -> Amounts {
         for (name, amount) in &own {
             let before = sidecars.get(name).copied();
             let mut both = before.map_or(*amount, |before| amount.plus(before));
+            // A sidecar runs on beside all that start later, so it counts for each of them.
             if is_sidecar {
                 both = before.map_or(*amount, |before| before.plus(*amount));
                 sidecars.insert(name.clone(), both);
@@ -93,6 +94,7 @@ fn of_containers(pod: &Value, of: impl Fn(&Value) -> Amounts) -> Amounts {
             add(&mut sum, &own);
         }
     }
+    // The others have ended before the containers start: only the largest need counts.
     raise_all(&mut sum, &most);
     sum
 }
@@ -120,6 +122,7 @@ pub(super) fn total(pod: &Value, side: &str, has_status: bool) -> Amounts {
     let whole = amounts(at(pod, &["spec", "resources", side])).into_iter();
     sum.extend(whole.filter(|(name, _)| is_of_pods(name)));
     let mut overhead = amounts(at(pod, &["spec", "overhead"]));
+    // What has no limit must not get one by the overhead.
     if side == "limits" {
         overhead.retain(|name, _| sum.get(name).is_some_and(|limit| limit.nanos != 0));
     }
@@ -133,6 +136,7 @@ pub(super) fn total(pod: &Value, side: &str, has_status: bool) -> Amounts {
 fn raise_to_status(sum: &mut Amounts, pod: &Value, side: &str) {
     let pending = items(pod, &["status", "conditions"])
         .find(|condition| text(condition, &["type"]) == "PodResizePending");
+    // The node will never give what the Pod asks for, so that does not count.
     let is_infeasible = pending.is_some_and(|one| text(one, &["reason"]) == "Infeasible");
     let lists = ["initContainerStatuses", "containerStatuses"].into_iter();
     let statuses = lists.flat_map(|list| items(pod, &["status", list]));
@@ -150,6 +154,7 @@ fn raise_to_status(sum: &mut Amounts, pod: &Value, side: &str) {
     };
 
     let (allocated, actual): (&[&str], &[&str]) = (&["allocatedResources"], &["resources", side]);
+    // Requests count by what the node runs and by what it promised, whichever is more.
     let sources: &[&[&[&str]]] = match side {
         "requests" => &[&[actual, allocated], &[allocated]],
         _ => &[&[actual]],
@@ -181,6 +186,7 @@ pub(super) fn has_own_resources(pod: &Value) -> bool {
 /// Behaviour: `GetPodQOS` of `k8s.io/kubernetes/pkg/apis/core/v1/helper/qos/qos.go`.
 pub(super) fn is_best_effort(pod: &Value) -> bool {
     let class = text(pod, &["status", "qosClass"]);
+    // The class of a Pod never changes, so the one in the status is right once it is there.
     if !class.is_empty() {
         return class == "BestEffort";
     }

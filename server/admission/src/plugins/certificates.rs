@@ -79,6 +79,7 @@ fn updates_request(request: &AdmissionRequest<'_>, subresource: &str) -> bool {
 /// Behaviour: `IsOnlyMutatingGCFields` of `k8s.io/kubernetes/pkg/registry/rbac/helpers.go`.
 fn is_same(request: &AdmissionRequest<'_>) -> bool {
     let without = |object: &Value| {
+        // The garbage collector writes these without being allowed to attest.
         let fields = ["finalizers", "managedFields", "ownerReferences", "selfLink"];
         let metadata = at(object, &["metadata"]).as_map().cloned();
         let edits = fields.map(|field| (field.into(), None)).into();
@@ -100,6 +101,7 @@ fn check<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<
     };
     Box::pin(async move {
         let signer = of.map_or("", |object| text(object, &SIGNER));
+        // `example.com/*` allows all signers of a domain.
         let domain = signer.split('/').next().unwrap_or_default();
         for name in [signer, &format!("{domain}/*")] {
             let target = AccessTarget::Resource {
@@ -112,6 +114,7 @@ fn check<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<
             };
             let user = request.user;
             let decision = cluster.authorize(Attributes { user, verb, target });
+            // An authorizer that fails allows nothing, but the next name may still be allowed.
             if decision.await.is_ok_and(|decision| decision.allowed) {
                 return Ok(Admitted::default());
             }
@@ -140,6 +143,7 @@ fn is_of_masters(request: &str) -> bool {
     let block = STANDARD.decode(request).ok();
     let block = block.and_then(|text| pem::parse(text).ok());
     let request = block.and_then(|block| CertReq::from_der(block.contents()).ok());
+    // What is not readable has no groups; validation refuses it.
     request.is_some_and(|request| {
         let mut subject = request.info.subject.iter();
         subject.any(|one| one.oid == ORGANIZATION && one.value.value() == b"system:masters")

@@ -77,6 +77,7 @@ fn set_default<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> A
         ),
     };
     Box::pin(async move {
+        // An empty class is a choice too: it asks for none.
         let annotation = request.field(&["metadata", "annotations", annotation]);
         if !annotation.is_null() || !request.field(&["spec", field]).is_null() {
             return Ok(Admitted::default());
@@ -114,6 +115,7 @@ fn check_growth<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> 
             let size = quantity(at(claim, &["spec", "resources", "requests", "storage"]));
             size.map_or(0, |size| size.nanos)
         };
+        // Validation refuses a claim that shrinks.
         if size(new) <= size(old) {
             return Ok(Admitted::default());
         }
@@ -122,6 +124,7 @@ fn check_growth<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> 
         }
 
         let class = class(new);
+        // A claim without a class has no provisioner that could resize it.
         if !class.is_empty() && class == self::class(old) {
             let class = cluster.get(STORAGE_CLASSES, "", class).await?;
             let class = class.unwrap_or_default();

@@ -24,6 +24,7 @@ pub(super) const LIMIT_RANGER: Plugin = Plugin {
 const MOST_EXACT: i128 = (i64::MAX / 1000) as i128;
 
 fn handles(request: &AdmissionRequest<'_>) -> bool {
+    // An object that is being deleted must stay writable, or its finalizers could not be removed.
     let is_kept = request
         .old_field(&["metadata", "deletionTimestamp"])
         .is_null();
@@ -67,6 +68,7 @@ fn with_defaults(pod: &Value, range: &Value) -> Option<Value> {
         ("limits", "limit", defaults("default")),
     ];
 
+    // The annotation tells users where resources come from that they did not write.
     let (mut pod, mut notes) = (pod.clone(), Vec::new());
     let lists = [
         ("containers", "container"),
@@ -84,6 +86,7 @@ fn with_defaults(pod: &Value, range: &Value) -> Option<Value> {
                 if !missing.is_empty() {
                     let name = text(&container, &["name"]);
                     notes.push(format!("{} {word} for {prefix} {name}", missing.join(", ")));
+                    // The own amounts come last, so that they win over the defaults.
                     let all = defaults.iter().chain(entries(own, &[]));
                     let all: Map = all.map(|(name, own)| (name, own.clone())).collect();
                     container = set(&container, &path, all);
@@ -118,6 +121,7 @@ fn validate<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answ
 /// Refuses a request for its faults, each of which is named once.
 fn refuse(request: &AdmissionRequest<'_>, mut faults: Vec<String>) -> Result<(), Denial> {
     let mut seen = std::collections::BTreeSet::new();
+    // Two containers with the same fault would repeat the sentence.
     faults.retain(|fault| seen.insert(fault.clone()));
     match &*faults {
         [] => Ok(()),
@@ -137,6 +141,7 @@ const SIDES: [&str; 2] = ["requests", "limits"];
 fn check(request: &AdmissionRequest<'_>, object: &Value, limit: &Value, faults: &mut Vec<String>) {
     let of_container = |container| SIDES.map(|side| asked(container, side));
     let kind = text(limit, &["type"]);
+    // A limit of another type than the object has nothing to say about it.
     let limited: Vec<[Amounts; 2]> = match (request.resource, kind) {
         ("pods", "Container") => containers(object).map(of_container).collect(),
         ("pods", "Pod") => vec![SIDES.map(|side| specified(object, side))],
@@ -154,6 +159,8 @@ fn check(request: &AdmissionRequest<'_>, object: &Value, limit: &Value, faults: 
         for (field, word, wrong) in BOUNDS {
             for (name, edge) in entries(limit, &[field]) {
                 let mut sides = of(name);
+                // A maximum is first of all one of the limit: without a limit a container may use
+                // everything.
                 if request.resource == "pods" && field == "max" {
                     sides.reverse();
                 }
@@ -182,6 +189,7 @@ fn bound(
         return Some(format!("{head} {enforced}.  No {first} is specified"));
     }
 
+    // All three in one unit: rounding one of them differently would decide by the rounding.
     let [a, b, limit] = scaled([required, other, Some(enforced)]);
     let mut sides = sides.into_iter().zip([a, b]);
     sides.find_map(|((word, amount), scaled)| {
@@ -219,12 +227,14 @@ fn ratio(
     let [asked, allowed, _] = scaled([request, limit, Some(enforced)]);
     let missing =
         |word: &str| format!("{head} {enforced}, but no {word} is specified or {word} is 0");
+    // Without both there is no ratio, so nothing shows that the limit is kept.
     if asked == 0 {
         return Some(missing("request"));
     } else if allowed == 0 {
         return Some(missing("limit"));
     }
 
+    // Floating point as in kube-apiserver, so that the same edge cases pass.
     let ratio = allowed as f64 / asked as f64;
     let most = (enforced.nanos + 999_999) / 1_000_000;
     let is_more = ratio * 1000.0 > most as f64;

@@ -47,6 +47,7 @@ fn tolerate<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a>
         !items(pod, &path).any(|toleration| {
             let own = text(toleration, &["key"]);
             let effect = text(toleration, &["effect"]);
+            // A toleration without a key tolerates everything.
             (own.is_empty() || own == *key) && matches!(effect, "" | "NoExecute")
         })
     });
@@ -65,6 +66,7 @@ fn tolerate<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a>
 
 fn taint<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a> {
     let (node, path) = (request.field(&[]), ["spec", "taints"]);
+    // The taint stays until the node controller has seen the conditions of the node.
     let is_tainted = items(node, &path).any(|taint| {
         (text(taint, &["key"]), text(taint, &["effect"])) == (NOT_READY, "NoSchedule")
     });
@@ -77,6 +79,7 @@ fn taint<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a> {
 fn label<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
     Box::pin(async move {
         let object = request.field(&[]);
+        // A Pod gets its node when it is made, or by the binding that the scheduler sends.
         let node = match (request.subresource, text(object, &["target", "kind"])) {
             ("", _) => text(object, &["spec", "nodeName"]),
             (_, "Node") => text(object, &["target", "name"]),
@@ -87,6 +90,7 @@ fn label<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<
         }
 
         let node = cluster.get(("", "nodes"), "", node).await?;
+        // A node that does not exist yet has no labels to give.
         let node = node.unwrap_or_default();
         let object = ["region", "zone"]
             .iter()

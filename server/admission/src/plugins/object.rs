@@ -68,6 +68,7 @@ pub(super) fn default_class(classes: &[Value], annotations: &[&str]) -> Option<S
     };
     let created = |class| text(class, &["metadata", "creationTimestamp"]);
     let defaults = classes.iter().filter(is_default);
+    // The names are compared the other way round: the newest, but the first by name.
     let newest = defaults.max_by(|a, b| (created(a), name(b)).cmp(&(created(b), name(a))));
     newest.map(|class| name(class).to_owned())
 }

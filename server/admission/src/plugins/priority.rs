@@ -27,6 +27,7 @@ fn mutate<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer
         let Some(object) = request.object.filter(|_| request.resource == "pods") else {
             return Ok(Admitted::default());
         };
+        // The class of a Pod is resolved once: a later change of the class leaves its Pods alone.
         let pod = match request.operation {
             Operation::Create => {
                 let class = class_of(&request, cluster).await?;
@@ -62,6 +63,7 @@ async fn class_of(
         return default(cluster).await;
     }
     let found = cluster.get(CLASSES, "", class).await?;
+    // Refused, since the scheduler would have no number to sort the Pod by.
     if found.is_none() {
         let reason = format!("no PriorityClass with name {class} was found");
         return Err(request.forbidden(&reason));
@@ -89,6 +91,7 @@ fn with_priority(
         Some(class) => text(class, &["preemptionPolicy"]),
         None => "PreemptLowerPriority",
     };
+    // Users choose a class, never a number: only the classes can be guarded by a quota.
     let own = |field: &str| at(pod, &["spec", field]);
     if let Some(own) = own("priority").as_i64().filter(|own| *own != value) {
         return Err(request.forbidden(&format!(

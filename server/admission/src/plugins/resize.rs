@@ -50,6 +50,7 @@ async fn node(request: &AdmissionRequest<'_>, cluster: &dyn Cluster) -> Result<V
 
 fn check_features<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
     Box::pin(async move {
+        // Only the resources of the Pod as a whole need the feature.
         let stays = ["requests", "limits"].into_iter().all(|side| {
             let path = ["spec", "resources", side];
             let [new, old] = [request.field(&path), request.old_field(&path)].map(amounts);
@@ -74,6 +75,7 @@ fn check_size<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> An
     Box::pin(async move {
         let node = node(&request, cluster).await?;
         let os = text(&node, &["metadata", "labels", "kubernetes.io/os"]);
+        // A node without the label has not registered completely, which is no reason to refuse.
         if !matches!(os, "" | "linux") {
             let name = name(&node);
             let reason =
@@ -83,10 +85,12 @@ fn check_size<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> An
 
         let asked = total(request.field(&[]), "requests", false);
         let mut missing = Vec::new();
+        // Messages have CPU in thousandths and memory in bytes.
         for (name, unit) in [("cpu", 1_000_000), ("memory", 1_000_000_000)] {
             let has = quantity(at(&node, &["status", "allocatable", name]));
             let nanos = |amount: Option<Quantity>| amount.map_or(0, |amount| amount.nanos);
             let (asked, has) = (nanos(asked.get(name).copied()), nanos(has));
+            // Other Pods on the node do not count: they may leave, and the kubelet waits for that.
             if asked > has {
                 let [asked, has] = [asked, has].map(|nanos| (nanos + unit - 1) / unit);
                 missing.push(format!("{name}, requested: {asked}, allocatable: {has}"));

@@ -41,6 +41,7 @@ fn mutate<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer
         let (overhead, own) = (at(&class, &["overhead"]), ["spec", "overhead"]);
         if !overhead.is_null() {
             let own = amounts(at(&pod, &own));
+            // Own overhead is allowed only if it says the same, so that nobody pays less.
             if !own.is_empty() && !are_equal(&own, &amounts(at(overhead, &["podFixed"]))) {
                 return Err(request.forbidden(OTHER_OVERHEAD));
             }
@@ -67,6 +68,7 @@ fn schedule(
     for (key, value) in entries(scheduling, &["nodeSelector"]) {
         let path = ["spec", "nodeSelector", key];
         let own = at(pod, &path).as_str();
+        // A Pod cannot be on a node with two values of a label, so it would never run.
         if let (Some(own), Some(value)) = (own, value.as_str())
             && own != value
         {
@@ -96,6 +98,7 @@ fn merge<'v>(all: impl Iterator<Item = &'v Value>) -> Vec<Value> {
     let mut merged: Vec<Value> = Vec::new();
     for (at, one) in all.iter().enumerate() {
         let mut later = all.iter().skip(at + 1);
+        // Equal tolerations include each other: the first of them stays.
         let is_redundant = merged.iter().any(|other| includes(other, one))
             || later.any(|other| !is_same(one, other) && includes(other, one));
         if !is_redundant {
@@ -130,6 +133,7 @@ fn includes(larger: &Value, smaller: &Value) -> bool {
     }
 
     let seconds = |toleration: &Value| at(toleration, &["tolerationSeconds"]).as_i64();
+    // Without seconds a toleration is for ever, and includes all others.
     if effect == "NoExecute"
         && let Some(limit) = seconds(larger)
         && seconds(smaller).is_none_or(|own| own > limit)

@@ -86,6 +86,7 @@ pub(super) fn app_armor(pod: &Pod<'_>) -> Finding {
         .flatten()
         .filter(|(key, _)| key.starts_with("container.apparmor.security.beta.kubernetes.io/"))
         .filter_map(|(key, value)| Some((key, value.as_str()?)))
+        // An empty annotation is as good as none.
         .filter(|(_, value)| {
             !matches!(*value, "" | "runtime/default") && !value.starts_with("localhost/")
         })
@@ -321,6 +322,7 @@ pub(super) fn volumes(pod: &Pod<'_>) -> Finding {
     let (mut names, mut kinds) = (Vec::new(), BTreeSet::new());
     for volume in items(pod.spec, "volumes").filter(|volume| find(volume, VOLUMES).is_none()) {
         names.push(text(volume, "name"));
+        // A volume of a type that is newer than this list is restricted as well.
         kinds.insert(find(volume, RESTRICTED_VOLUMES).unwrap_or("unknown"));
     }
 

@@ -113,12 +113,14 @@ async fn validate_namespace(
     let (policy, faults) = Policy::read(request.field(&[]));
     let (old, old_faults) = Policy::read(request.old_field(&[]));
     let is_update = request.operation == Operation::Update;
+    // Other labels of a namespace must stay writable that had these faults before.
     let is_known = is_update && faults == old_faults;
     if !faults.is_empty() && !is_known {
         return Err(Status::invalid(request.kind, name, &faults).into());
     }
 
     let (new, old) = (policy.enforce, old.enforce);
+    // Only a stricter standard can be violated by Pods that were allowed before.
     let is_relaxed = new.minor == old.minor && new.level <= old.level;
     if !is_update || is_relaxed || new.level == Level::Privileged {
         return Ok(Admitted::default());
@@ -126,6 +128,7 @@ async fn validate_namespace(
 
     let warnings = match cluster.list(("", "pods"), name).await {
         Ok(pods) => warn_of_pods(name, new, &pods),
+        // The namespace is what is asked for, so a fault in the survey of its Pods is only told.
         Err(_) => {
             vec!["failed to list pods while checking new PodSecurity enforce level".to_owned()]
         }
@@ -210,6 +213,7 @@ async fn validate_pod(
             if is_pod {
                 return Err(internal(text));
             }
+            // A template is no Pod yet: nothing unsafe runs, so it proceeds.
             let missing = format!("namespaces {} not found", quote(request.namespace));
             let error = other.err().map_or(missing, |denial| denial.status.message);
             annotate("error", format!("{text}: {error}"));
@@ -264,6 +268,7 @@ fn is_significant(new: &Value, old: &Value) -> bool {
         !new.eq(old)
     };
 
+    // Ephemeral containers are only ever added, also in front of others.
     let known: HashSet<(&str, &str)> = images(old, "ephemeralContainers").collect();
     let mut ephemeral = images(new, "ephemeralContainers");
     differ("containers")

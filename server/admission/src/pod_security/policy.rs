@@ -55,6 +55,8 @@ impl Policy {
         let labels = crate::request::field(Some(namespace), &["metadata", "labels"]);
         let mut policy = Policy::default();
         let mut faults = Vec::new();
+        // A faulty label must not open a namespace, so `enforce` falls back to the strictest level,
+        // whereas faulty warnings must not flood the client.
         let mut parse = |mode: &str, standard: &mut Standard, otherwise| {
             if let Some((label, level)) = find_label(labels, mode) {
                 standard.level = parse_level(level).unwrap_or_else(|| {
@@ -75,6 +77,8 @@ impl Policy {
         parse("audit", &mut policy.audit, Level::Privileged);
         parse("warn", &mut policy.warn, Level::Privileged);
 
+        // Templates are never refused. Without this, their authors would not hear of the standard
+        // before the Pods fail.
         let enforced = find_label(labels, "enforce").and_then(|(_, level)| parse_level(level));
         if let (Some(level @ (Level::Baseline | Level::Restricted)), None) =
             (enforced, find_label(labels, "warn"))
@@ -113,6 +117,7 @@ fn parse_version(text: &str) -> Option<Option<i64>> {
     }
 
     let digits = text.strip_prefix("v1.")?;
+    // `v1.01` would be a second name of `v1.1`.
     let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit())
         && (digits == "0" || !digits.starts_with('0'));
     is_plain.then(|| digits.parse().ok().map(Some))?

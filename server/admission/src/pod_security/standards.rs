@@ -60,8 +60,10 @@ const CHECKS: [Row; 20] = [
 ///
 /// Behaviour: `EvaluatePod` of `k8s.io/pod-security-admission/policy/registry.go`.
 pub(super) fn violations(standard: Standard, pod: &Value) -> Vec<(&'static str, String)> {
+    // A version of the future has the checks of today, since nobody knows more.
     let minor = standard.minor.unwrap_or(NEWEST).min(NEWEST);
     let spec = get(pod, "spec");
+    // Before 1.25 Pods could not say their system for sure, so the checks were for all of them.
     let is_windows = minor >= 25 && text(get(spec, "os"), "name") == "windows";
     let has_users = minor >= 35 && get(spec, "hostUsers").as_bool() == Some(false);
     let pod = Pod {

@@ -110,6 +110,7 @@ impl ClientConfig {
     /// assert_eq!(config.url(Duration::from_secs(10)), "https://localhost:9443/mutate?timeout=10s");
     /// ```
     pub fn url(&self, timeout: Duration) -> String {
+        // The host of a service is what its certificate is for; the address is found later.
         let (origin, path) = match &self.target {
             Target::Url(url) => {
                 let host = url.find("://").map_or(0, |at| at + "://".len());
@@ -164,6 +165,7 @@ impl CallError {
                 is_text,
             } => (*code, body, *is_text),
         };
+        // A server of Kubernetes behind the address explains itself.
         if let Ok(status) = Value::from_json_slice(body)
             && (status.api_version(), status.string("kind")) == ("v1", "Status")
             && status.string("status") == "Failure"

@@ -51,6 +51,7 @@ pub(super) fn read_all(configurations: &[Value]) -> Vec<Webhook> {
         let owner = configuration.metadata_string("name");
         let mut seen: HashMap<&str, usize> = HashMap::new();
         for webhook in items(configuration, "webhooks") {
+            // Names may repeat in old configurations, so the id has a number.
             let count = seen.entry(webhook.string("name")).or_default();
             webhooks.push(Webhook::read(owner, webhook, *count));
             *count += 1;
@@ -102,6 +103,7 @@ impl Webhook {
         let Some(selected) = self.select_resource(request, cluster) else {
             return Ok(None);
         };
+        // The old object counts too: removing a label must not hide a change from its webhook.
         let has_labels = |object: Option<&Value>| {
             object.is_some_and(|object| selects(&self.objects, object.metadata_field("labels")))
         };
@@ -123,6 +125,7 @@ impl Webhook {
             resource: request.resource.to_owned(),
             kind: request.kind.clone(),
         };
+        // The version of the request goes first, since it needs no conversion.
         if rules.iter().any(|rule| matches(rule, request, &own)) {
             return Some(own);
         }
@@ -150,6 +153,7 @@ impl Webhook {
         }
 
         let is_written = matches!(request.operation, Operation::Create | Operation::Update);
+        // A namespace is selected by its labels to be: it is not stored yet, or has others.
         if is_namespace && request.subresource.is_empty() && is_written {
             let labels = request
                 .object
@@ -172,6 +176,7 @@ fn matches(rule: &Value, request: &AdmissionRequest<'_>, of: &Equivalent) -> boo
         let mut names = items(rule, list).filter_map(Value::as_str);
         names.any(|item| item == "*" || item == name)
     };
+    // A Namespace has its own name as its namespace, but is an object of the cluster.
     let names = (&*of.group, &*of.version, &*of.resource);
     let is_cluster = names == ("", "v1", "namespaces") || request.namespace.is_empty();
     let in_scope = match rule.string("scope") {

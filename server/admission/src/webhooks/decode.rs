@@ -28,6 +28,7 @@ pub(crate) fn decode(
     }
 
     let failed = |text: String| format!("couldn't get version/kind; json parse error: {text}");
+    // kube-apiserver takes what begins with a brace for JSON, and all else for YAML.
     let review = if body.trim_ascii_start().starts_with(b"{") {
         read_json(body).map_err(failed)?
     } else {
@@ -42,6 +43,7 @@ pub(crate) fn decode(
     }
 
     check_kind(&review, expected)?;
+    // Like the decoder of Go, report one wrong field.
     for field in fields.lines() {
         let words: Vec<&str> = field.split_whitespace().collect();
         let [path, owner, kind, name] = words.as_slice() else {
@@ -77,6 +79,7 @@ fn check_kind(review: &Value, expected: &GroupVersionKind) -> Result<(), String>
     }
 
     let group = &expected.group;
+    // Known kinds can be read but not converted, unknown ones not even read: two messages.
     let is_known = match kind.as_str() {
         "Status" => {
             found.version.as_str() == "v1"

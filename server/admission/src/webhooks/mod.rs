@@ -113,6 +113,7 @@ impl Webhooks {
             .await?;
         let mut parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, webhooks)) = &*parsed
+            // The cluster gives the same list as long as no configuration was written.
             && Arc::ptr_eq(known, &list)
         {
             return Ok(webhooks.clone());
@@ -134,6 +135,7 @@ impl Webhooks {
         };
         match conditions.hold(&webhook.conditions, request, cluster).await {
             Ok(hold) => Ok(hold),
+            // As if the webhook had not been there, which is what `Ignore` asks for.
             Err(_) if webhook.ignores_failures => Ok(false),
             Err(error) => Err(request.forbidden(&error)),
         }
@@ -176,6 +178,8 @@ impl Webhooks {
             ..objects.request(request)
         };
         match webhook.supports_dry_run {
+            // Without a statement a webhook may store something elsewhere, which a dry run must
+            // not.
             None if request.dry_run => {
                 return Err(Refusal::Call("Webhook SideEffects is nil".to_owned()));
             }
@@ -254,6 +258,7 @@ impl Webhooks {
         let own = Versioned::of(&request);
         let mut calls = Vec::new();
         for webhook in webhooks.iter() {
+            // All are selected before one is called, so that a fault costs no call.
             let prepared = self
                 .prepare(webhook, request, (&own, false), cluster)
                 .await?;
@@ -265,6 +270,7 @@ impl Webhooks {
         let answers = join_all(answers).await;
 
         let mut all = Admitted::default();
+        // All webhooks are heard, so that the client gets all warnings with the first refusal.
         let mut refused = None;
         for (index, ((webhook, ..), answer)) in calls.iter().zip(answers).enumerate() {
             match answer {
@@ -454,6 +460,7 @@ impl Mutation {
             &map(note),
         );
         if is_changed {
+            // Those before saw another object than the one that is stored.
             self.round.require_called();
             self.round.changed = true;
         }
@@ -488,6 +495,7 @@ impl Mutation {
         if let Some(denial) = response.denial {
             return Err(Refusal::Denied(denial));
         }
+        // Allowed without a patch: there is nothing to change.
         if response.patch.is_empty() {
             return Ok(false);
         }
@@ -502,6 +510,7 @@ impl Mutation {
         {
             return Ok(false);
         }
+        // A deletion has no new object that could be patched.
         let Some(object) = &self.objects.object else {
             let name = quote(&webhook.name);
             let text = format!(
@@ -517,6 +526,8 @@ impl Mutation {
         let patched = patch::apply(object, &patch);
         let patched = patched.map_err(|error| Refusal::Denied(internal(&error)))?;
         let is_changed = patched != *object;
+        // A patch may add parts whose fields have defaults, and the next webhook expects complete
+        // objects.
         let defaulted = cluster.defaulted(&self.objects.kind, patched);
         self.objects.object = Some(defaulted.map_err(Refusal::Denied)?);
         self.is_dirty = true;

@@ -68,6 +68,9 @@ fn words(operation: &Value, fault: &OperationFault) -> String {
         let key = path.rsplit('/').next().unwrap_or_default();
         key.replace("~1", "/").replace("~0", "~")
     };
+
+    // Clients and tests match on these words, so each fault has those that the Go package gives it,
+    // with their inconsistencies.
     match fault {
         OperationFault::Kind { found } => format!("Unexpected kind: {found}"),
         OperationFault::NoMember { name } => {
@@ -95,6 +98,7 @@ fn words(operation: &Value, fault: &OperationFault) -> String {
             format!("{op} operation does not apply: {of}: {MISSING}")
         }
         OperationFault::Missing { path: at } => {
+            // A move removes first, and then names the key instead of the path.
             let key = last(at);
             let place = if op == "move" { &key } else { at };
             let cause = format!("Unable to remove nonexistent key: {key}: {MISSING}");

@@ -80,6 +80,8 @@ pub(super) fn write_review(
         (!user.groups.is_empty()).then(|| ("groups", user.groups.clone().into())),
         (!user.extra.is_empty()).then(|| ("extra", map(extra))),
     ];
+    // What a webhook sees may be converted: `kind` is that of the objects, `requestKind` what the
+    // client sent.
     let fields = [
         Some(("uid", uid.into())),
         Some(("kind", kind(&selected.kind))),
@@ -141,6 +143,7 @@ pub(super) fn read_answer(
         return invalid("webhook response was absent".to_owned());
     };
 
+    // `v1beta1` asked for neither the uid nor the type of the patch, and old webhooks rely on it.
     let mut patch_type = response.get("patchType").and_then(Value::as_str);
     if webhook.review_version == "v1" {
         let (found, declared) = (response.string("uid"), review.declared_kind());
@@ -168,6 +171,7 @@ pub(super) fn read_answer(
         patch_type = Some("JSONPatch");
     }
 
+    // A webhook that does not say `allowed` refuses.
     let is_allowed = response.get("allowed").and_then(Value::as_bool) == Some(true);
     Ok(Response {
         denial: (!is_allowed).then(|| refusal(&webhook.name, response.get("status"))),
@@ -238,6 +242,7 @@ fn refusal(webhook: &str, status: Option<&Value>) -> Denial {
         "admission webhook {} denied the request{text}",
         quote(webhook)
     );
+    // A refusal with a code of success would look like a success to the client.
     let code = status
         .get("code")
         .and_then(Value::as_i64)
@@ -249,6 +254,7 @@ fn refusal(webhook: &str, status: Option<&Value>) -> Denial {
         other => other,
     };
 
+    // The answer has this number as its header `Retry-After` too.
     let retry = status
         .get("details")
         .and_then(|details| details.get("retryAfterSeconds"));

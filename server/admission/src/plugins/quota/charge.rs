@@ -40,6 +40,7 @@ const ALL_DEVICES: i64 = 32;
 pub(super) fn charges(request: &AdmissionRequest<'_>) -> bool {
     let is_update = !is_create(request);
     match ((request.group, request.resource), request.subresource) {
+        // Whether a Pod ends by itself decides the scope, the rest of it changes by a resize.
         (PODS, "") if is_update => {
             let [old, new] = [request.old, request.object].map(|pod| pod.map(pods::is_terminating));
             old != new
@@ -89,6 +90,7 @@ impl<'r> Charge<'r> {
             }
         }
 
+        // Quotas are older than `count/`: `pods` and `count/pods` both stay.
         let has_alias = resource.0.is_empty() && RESOURCES.contains(&resource);
         Ok(Charge {
             resource,
@@ -118,6 +120,8 @@ impl<'r> Charge<'r> {
     }
 
     fn tracks_devices(&self, name: &str) -> bool {
+        // Devices are counted by their class, and by the resource that stands for the class in
+        // Pods.
         let extended = name.strip_prefix("requests.");
         name.ends_with(DEVICES)
             || extended.is_some_and(|extended| match extended.strip_prefix(IMPLICIT) {
@@ -146,6 +150,7 @@ impl<'r> Charge<'r> {
     ///
     /// Behaviour: `Matches` of `k8s.io/apiserver/pkg/quota/v1/generic/evaluator.go`.
     pub(super) fn is_in_scope(&self, quota: &Value, object: &Value) -> bool {
+        // A claim is in scope by the class that it asks for, has, or is changing to.
         let includes = |scope: &str, operator: &str, values: &Value| match self.resource {
             PODS => pods::is_in_scope(object, scope, operator, values),
             VOLUME_CLAIMS if scope == "VolumeAttributesClass" => {
@@ -225,6 +230,7 @@ fn add_service(usage: &mut Amounts, service: &Value) {
     let ports = || items(service, &["spec", "ports"]);
     let has_port = |port: &&Value| !matches!(at(port, &["nodePort"]), Value::Null | Value::Int(0));
     let allocates = at(service, &["spec", "allocateLoadBalancerNodePorts"]).as_bool();
+    // A port that the server is going to allocate counts even before it has a number.
     let (balancers, ports) = match text(service, &["spec", "type"]) {
         "NodePort" => (0, ports().count()),
         "LoadBalancer" if allocates == Some(false) => (1, ports().filter(has_port).count()),
@@ -241,6 +247,7 @@ fn add_service(usage: &mut Amounts, service: &Value) {
 
 /// Behaviour: `pvcEvaluator.Usage` of `persistent_volume_claims.go`.
 fn add_volume(usage: &mut Amounts, claim: &Value) {
+    // Volumes are counted in whole bytes.
     let whole = |path: &[&str]| {
         let mut size = quantity(at(claim, path))?;
         let rest = size.nanos.rem_euclid(1_000_000_000);
@@ -251,6 +258,7 @@ fn add_volume(usage: &mut Amounts, claim: &Value) {
     };
     let asked = whole(&["spec", "resources", "requests", "storage"]);
     let given = whole(&["status", "allocatedResources", "storage"]);
+    // A volume never shrinks, so what it has counts even if the claim asks for less.
     let is_more = |given: &Quantity| asked.is_some_and(|asked| given.nanos > asked.nanos);
     let size = given.filter(is_more).or(asked);
 

@@ -52,6 +52,7 @@ impl Admission for ResourceQuota {
         Box::pin(async move {
             if !cluster.list(QUOTAS, request.namespace).await?.is_empty() {
                 let charge = Charge::new((request.group, request.resource), cluster).await?;
+                // Two requests that read the same status would both find room for one object.
                 let _one = self.lock.lock().await;
                 charge_quotas(&request, cluster, &charge).await?;
             }
@@ -71,9 +72,11 @@ async fn charge_quotas(
     let mut failed = BTreeSet::new();
     for attempt in 0..ATTEMPTS {
         let quotas = cluster.list(QUOTAS, request.namespace).await?;
+        // After the first attempt, the quotas that were written have the object counted already.
         let is_open = |quota: &&Value| attempt == 0 || failed.contains(name(quota));
         let open: Vec<&Value> = quotas.iter().filter(is_open).collect();
         let charged = charge_request(request, charge, &open)?;
+        // Whether it fits is known now, and nothing may be stored.
         if request.dry_run {
             return Ok(());
         }
@@ -111,6 +114,7 @@ fn charge_request(
     for quota in quotas {
         let hard = entries(quota, &["status", "hard"]).map(|(name, _)| name.as_str());
         let names: BTreeSet<&str> = hard.filter(|name| charge.tracks(name)).collect();
+        // What a quota does not limit is not its business.
         if names.is_empty() || !charge.is_in_scope(quota, object) {
             continue;
         }
@@ -118,6 +122,7 @@ fn charge_request(
             return Err(request.forbidden(&format!("failed quota: {}: {fault}", name(quota))));
         }
 
+        // Until a quota was counted for the first time, nobody knows how much room there is.
         let used = at(quota, &["status", "used"]);
         if names.iter().any(|name| used.get(name).is_none()) {
             let names: Vec<&str> = names.into_iter().collect();
@@ -129,6 +134,7 @@ fn charge_request(
     }
 
     let usage = charge.usage(object);
+    // A negative amount would give room to others.
     let negative = usage.iter().filter(|(_, amount)| amount.nanos < 0);
     let negative: Vec<&str> = negative.map(|(name, _)| name.as_str()).collect();
     if !negative.is_empty() {
@@ -137,11 +143,13 @@ fn charge_request(
         return Err(request.forbidden(&reason));
     }
 
+    // What is changed was charged when it was made, so only the increase is charged.
     let old = request.old.filter(|_| !is_create(request));
     let old = old.filter(|old| !text(old, &["metadata", "resourceVersion"]).is_empty());
     let more = old.map(|old| increase(&usage, &charge.usage(old)));
     let mut charged = Vec::new();
     for quota in relevant {
+        // An update may move an object into the scope of a quota, which then counts all of it.
         let counted = old.is_some_and(|old| charge.is_in_scope(quota, old));
         let delta = more.as_ref().filter(|_| counted).unwrap_or(&usage);
         charged.extend(charge_one(request, quota, delta)?);
@@ -179,6 +187,7 @@ fn charge_one(
         both.is_some_and(|(sum, hard)| sum.nanos > hard.nanos)
     };
     let exceeded: Vec<&String> = requested.keys().filter(is_over).collect();
+    // The status tells what is the case: refusing it would not make the object smaller.
     if !exceeded.is_empty() && request.subresource != "status" {
         let of = |amounts: &Amounts| {
             let part = |name: &&String| Some(format!("{name}={}", amounts.get(*name)?));

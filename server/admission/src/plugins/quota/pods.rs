@@ -70,6 +70,7 @@ pub(super) fn selects(class: &str, operator: &str, values: &Value) -> bool {
 fn is_near_other_namespaces(pod: &Value) -> bool {
     ["podAffinity", "podAntiAffinity"].iter().any(|affinity| {
         let affinity = at(pod, &["spec", "affinity", affinity]);
+        // A preferred term makes the scheduler look at the other namespaces as well.
         let terms = |when: &str| items(affinity, &[when]);
         let required = terms("requiredDuringSchedulingIgnoredDuringExecution");
         let preferred = terms("preferredDuringSchedulingIgnoredDuringExecution")
@@ -83,6 +84,7 @@ fn is_near_other_namespaces(pod: &Value) -> bool {
 
 /// What the containers of a Pod must ask for and do not.
 pub(super) fn missing(names: &BTreeSet<&str>, pod: &Value) -> Option<String> {
+    // Its containers share what the Pod asks for, and need not say more.
     if has_own_resources(pod) {
         return None;
     }
@@ -113,6 +115,7 @@ fn by_names(requests: &Amounts, limits: &Amounts) -> Amounts {
         if is_counted {
             named.insert(name.clone(), *amount);
         }
+        // Extended resources cannot be overcommitted, so they are counted by their requests only.
         if is_counted || is_extended(name) {
             named.insert(format!("requests.{name}"), *amount);
         }
@@ -126,6 +129,7 @@ fn by_names(requests: &Amounts, limits: &Amounts) -> Amounts {
 
 /// Adds what a Pod needs, unless it has ended.
 pub(super) fn add_usage(usage: &mut Amounts, pod: &Value) {
+    // An ended Pod keeps its object but needs nothing of its node.
     let has_ended = matches!(text(pod, &["status", "phase"]), "Failed" | "Succeeded");
     if !has_ended && !is_overdue(pod) {
         let [requests, limits] = ["requests", "limits"].map(|side| total(pod, side, true));
@@ -137,6 +141,7 @@ pub(super) fn add_usage(usage: &mut Amounts, pod: &Value) {
 fn is_overdue(pod: &Value) -> bool {
     let deleted = text(pod, &["metadata", "deletionTimestamp"]).parse::<Timestamp>();
     let grace = at(pod, &["metadata", "deletionGracePeriodSeconds"]).as_i64();
+    // A Pod whose node is gone stays for long, and would block its successor.
     let (Ok(deleted), Some(grace)) = (deleted, grace) else {
         return false;
     };

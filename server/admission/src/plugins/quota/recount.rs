@@ -33,6 +33,7 @@ pub fn recount<'a>(
 
         let status = at(quota, &["status"]);
         let hard_is_known = are_equal(&hard, &field(&["status", "hard"]));
+        // Each write makes an event for all who watch, so there is none without a change.
         let has_status = status.get("hard").is_some() && status.get("used").is_some();
         if has_status && hard_is_known && are_equal(&used, &old) {
             return Ok(None);
@@ -50,6 +51,7 @@ pub fn recount<'a>(
 /// Behaviour: `CalculateUsage` of `k8s.io/apiserver/pkg/quota/v1/resources.go`.
 async fn count(quota: &Value, hard: &Amounts, cluster: &dyn Cluster) -> Result<Amounts, Denial> {
     let namespace = text(quota, &["metadata", "namespace"]);
+    // Objects of custom resources are counted by `count/RESOURCE.GROUP` alone.
     let named = hard.keys().filter_map(|name| {
         let name = name.strip_prefix("count/")?;
         let (resource, group) = name.split_once('.').unwrap_or((name, ""));
@@ -65,12 +67,14 @@ async fn count(quota: &Value, hard: &Amounts, cluster: &dyn Cluster) -> Result<A
         if names.is_empty() {
             continue;
         }
+        // A quota may count a resource that is defined later. The rest of it must work until then.
         let objects = match cluster.list(resource, namespace).await {
             Ok(objects) => objects,
             Err(denial) if RESOURCES.contains(&resource) => return Err(denial),
             Err(_) => continue,
         };
 
+        // Zero is an answer too: without it the status looks as if nobody had counted.
         let zero = |name: &&String| ((*name).clone(), Quantity::count(0));
         add(&mut sum, &names.iter().map(zero).collect());
         for object in objects.iter() {

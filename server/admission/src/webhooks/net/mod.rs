@@ -100,6 +100,7 @@ impl HttpCaller {
             tls: TlsConnector::from(Arc::new(tls::configure(roots)?)),
             idle: Mutex::default(),
         });
+        // Dropping all of them is simple, and costs one handshake for each that is in use.
         if clients.len() >= MAX_CLIENTS {
             clients.clear();
         }
@@ -125,6 +126,7 @@ impl HttpCaller {
                 ..
             } => self.resolver.resolve(namespace, name, *port).await?,
         };
+        // A resolver names the scheme if the server behind a service is a test without TLS.
         let address = match address.strip_prefix("http://") {
             Some(address) => {
                 is_plain = true;
@@ -195,6 +197,7 @@ impl HttpCaller {
         let client = self.client(config).map_err(CallError::Unusable)?;
         let url = config.url(timeout);
         let failed = |words: &str| CallError::Failed(format!("Post {}: {words}", quote(&url)));
+        // One deadline for all attempts: a webhook that is busy does not get more time.
         let deadline = Instant::now() + timeout;
         let late = "context deadline exceeded";
 
@@ -207,6 +210,7 @@ impl HttpCaller {
             match seconds(response.headers()) {
                 Some(wait) if (code == 429 || code >= 500) && retries < MAX_RETRIES => {
                     retries += 1;
+                    // A connection is usable again only after its answer was read.
                     let read = Limited::new(response.into_body(), MAX_ANSWER_BYTES).collect();
                     let wait = async {
                         if read.await.is_ok() {
@@ -222,6 +226,7 @@ impl HttpCaller {
 
         let (head, body) = response.into_parts();
         let body = timeout_at(deadline, Limited::new(body, MAX_ANSWER_BYTES).collect()).await;
+        // From here on the webhook has seen the review, which the words tell from a failed call.
         let unread = |words: &str| {
             let prefix =
                 "unexpected error when reading response body. Please retry. Original error";
@@ -309,6 +314,7 @@ async fn dial(address: &str) -> Result<TcpStream, String> {
             Ok(stream) => return Ok(stream),
             Err(error) => {
                 let words = io_words("connect", &error);
+                // The first address is the preferred one, so its failure says most.
                 first.get_or_insert_with(|| format!("dial tcp {address}: {words}"));
             }
         }

@@ -56,6 +56,8 @@ impl ServerCertVerifier for Verifier {
             .signed
             .verify_server_cert(end_entity, intermediates, name, ocsp, now);
         match signed {
+            // The library takes no authority as a server, which Go does. The name still has to
+            // match.
             Err(Error::InvalidCertificate(
                 CertificateError::Other(_) | CertificateError::UnknownIssuer,
             )) if self.roots.contains(end_entity) => {

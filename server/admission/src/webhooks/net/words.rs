@@ -33,6 +33,8 @@ fn certificate_words(fault: &CertificateError) -> String {
         Time::from_unix_seconds(seconds)
             .map_or_else(|_| seconds.to_string(), |time| time.to_string())
     };
+
+    // Operators search for these messages, so they are those of Go and not those of the library.
     let dates = "certificate has expired or is not yet valid";
     match fault {
         CertificateError::ExpiredContext {
@@ -60,6 +62,7 @@ fn certificate_words(fault: &CertificateError) -> String {
             presented,
         } => {
             let expected_name = expected.to_str();
+            // The library gives the names in the form `DnsName("web")`.
             let of_kind = |kind: &str| -> Vec<String> {
                 let names = presented.iter().filter_map(|name| name.strip_prefix(kind));
                 names
@@ -91,6 +94,7 @@ fn certificate_words(fault: &CertificateError) -> String {
 /// A failure of the system in the words of Go: `connect: connection refused`.
 pub(super) fn io_words(what: &str, error: &io::Error) -> String {
     let text = error.to_string().to_lowercase();
+    // Rust adds the number of the error, Go does not.
     let text = text.split(" (os error").next().unwrap_or_default();
     format!("{what}: {text}")
 }
