@@ -493,12 +493,17 @@ impl DeleteOptions {
         // or remove the object if nothing holds it.
         match terminating {
             Some(ends) if own_grace > 0 => {
-                // A grace period can only become shorter.
-                let Some(shorter) = grace.filter(|grace| *grace < own_grace) else {
+                // A grace period can only become shorter, and its end is not before now.
+                let given = self.grace.map(|grace| if grace < 0 { 1 } else { grace });
+                let Some(shorter) = given.filter(|grace| *grace < own_grace) else {
                     return DeletionEffect::Nothing;
                 };
-                let begun = ends.unix_seconds() - own_grace;
-                let marked = terminating_at(&object, begun + shorter, shorter, false);
+                let end = ends.unix_seconds() - own_grace + shorter;
+                let (end, shorter) = match now.unix_seconds() {
+                    now if end < now => (now, shorter.min(1)),
+                    _ => (end, shorter),
+                };
+                let marked = terminating_at(&object, end, shorter, false);
                 return if shorter == 0 && wanted.is_empty() {
                     DeletionEffect::End(marked)
                 } else {

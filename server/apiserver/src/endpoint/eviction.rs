@@ -27,12 +27,22 @@ impl Core {
         let kind = GroupVersionKind::new("policy", "v1", "Eviction");
         let handlers = Resource::builtin(&kind).map_err(|error| internal(error.to_string()))?;
         let outcome = self.question(call, &handlers).await?;
-        if text(&outcome.object, &["metadata", "name"]) != call.name {
+        let evicted = self.evict_pod(call, &outcome.object).await;
+        evicted.map_err(|failure| refused(&outcome.warnings, failure))?;
+        Ok(Answer {
+            warnings: outcome.warnings,
+            ..done(201)
+        })
+    }
+
+    /// Deletes the Pod that an eviction names.
+    async fn evict_pod(&self, call: &Call<'_>, eviction: &Value) -> Result<(), Failure> {
+        if text(eviction, &["metadata", "name"]) != call.name {
             let message = "name in URL does not match name in Eviction object";
             return Err(Failure::bad_request(message));
         }
 
-        let options = outcome.object.get("deleteOptions");
+        let options = eviction.get("deleteOptions");
         let mut options = DeleteOptions::read(&options.cloned().unwrap_or_default())?;
         options.dry_run |= call.query.all("dryRun").next().is_some();
         let key = call.served.key(call.namespace, call.name)?;
@@ -54,15 +64,8 @@ impl Core {
             options.resource_version = None;
             self.delete_entry(call.served, &live, &options).await
         });
-        let evicted = evicted
-            .await
-            .map_err(|failure| refused(&outcome.warnings, failure))?;
-        evicted.ok_or_else(|| Failure::not_found(call))?;
-
-        Ok(Answer {
-            warnings: outcome.warnings,
-            ..done(201)
-        })
+        evicted.await?.ok_or_else(|| Failure::not_found(call))?;
+        Ok(())
     }
 
     /// Writes the condition of a Pod that says why it ends.
