@@ -58,7 +58,7 @@ impl Admitted {
 }
 
 /// The answer of a participant, which may have to wait for it.
-pub type Answer<'a> = BoxFuture<'a, Result<Admitted, Denial>>;
+pub type AdmissionAnswer<'a> = BoxFuture<'a, Result<Admitted, Denial>>;
 
 /// A group and a resource of it, such as `("apps", "deployments")`.
 pub type ResourceName<'a> = (&'a str, &'a str);
@@ -72,7 +72,11 @@ pub trait Admission: Send + Sync {
     fn handles(&self, request: &AdmissionRequest<'_>) -> bool;
 
     /// Changes or refuses the object of a request, before it is validated.
-    fn mutate<'a>(&'a self, request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+    fn mutate<'a>(
+        &'a self,
+        request: AdmissionRequest<'a>,
+        cluster: &'a dyn Cluster,
+    ) -> AdmissionAnswer<'a> {
         let _ = (request, cluster);
         Box::pin(ready(Ok(Admitted::default())))
     }
@@ -86,7 +90,7 @@ pub trait Admission: Send + Sync {
         request: AdmissionRequest<'a>,
         cluster: &'a dyn Cluster,
         first: Option<&'a Round>,
-    ) -> Answer<'a> {
+    ) -> AdmissionAnswer<'a> {
         let _ = first;
         self.mutate(request, cluster)
     }
@@ -96,7 +100,7 @@ pub trait Admission: Send + Sync {
         &'a self,
         request: AdmissionRequest<'a>,
         cluster: &'a dyn Cluster,
-    ) -> Answer<'a> {
+    ) -> AdmissionAnswer<'a> {
         let _ = (request, cluster);
         Box::pin(ready(Ok(Admitted::default())))
     }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use fieldmanager_managedfields::Status;
 use fieldmanager_value::Value;
 
-use crate::{Admission, AdmissionRequest, Admitted, Answer, Cluster, Denial};
+use crate::{Admission, AdmissionAnswer, AdmissionRequest, Admitted, Cluster, Denial};
 
 type Mutate = dyn Fn(&AdmissionRequest<'_>) -> Result<Option<Value>, String> + Send + Sync;
 type Validate = dyn Fn(&AdmissionRequest<'_>) -> Result<(), String> + Send + Sync;
 
 /// What a closure does.
-enum Action {
+enum ClosureAction {
     Mutate(Box<Mutate>),
     Validate(Box<Validate>),
 }
@@ -20,7 +20,7 @@ enum Action {
 /// A closure with a name. It sees every request.
 struct Closure {
     name: String,
-    action: Action,
+    action: ClosureAction,
 }
 
 /// A participant that changes objects: the closure returns the new object, `None` for no change, or why the request is
@@ -43,7 +43,7 @@ pub fn mutating(
 ) -> Arc<dyn Admission> {
     Arc::new(Closure {
         name: name.to_owned(),
-        action: Action::Mutate(Box::new(mutate)),
+        action: ClosureAction::Mutate(Box::new(mutate)),
     })
 }
 
@@ -54,7 +54,7 @@ pub fn validating(
 ) -> Arc<dyn Admission> {
     Arc::new(Closure {
         name: name.to_owned(),
-        action: Action::Validate(Box::new(validate)),
+        action: ClosureAction::Validate(Box::new(validate)),
     })
 }
 
@@ -79,10 +79,14 @@ impl Admission for Closure {
         true
     }
 
-    fn mutate<'a>(&'a self, request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a> {
+    fn mutate<'a>(
+        &'a self,
+        request: AdmissionRequest<'a>,
+        _: &'a dyn Cluster,
+    ) -> AdmissionAnswer<'a> {
         let object = match &self.action {
-            Action::Mutate(mutate) => mutate(&request),
-            Action::Validate(_) => Ok(None),
+            ClosureAction::Mutate(mutate) => mutate(&request),
+            ClosureAction::Validate(_) => Ok(None),
         };
         let admitted = object.map(|object| Admitted {
             object,
@@ -91,10 +95,14 @@ impl Admission for Closure {
         Box::pin(ready(admitted.map_err(|reason| self.denied(&reason))))
     }
 
-    fn validate<'a>(&'a self, request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a> {
+    fn validate<'a>(
+        &'a self,
+        request: AdmissionRequest<'a>,
+        _: &'a dyn Cluster,
+    ) -> AdmissionAnswer<'a> {
         let checked = match &self.action {
-            Action::Mutate(_) => Ok(()),
-            Action::Validate(validate) => validate(&request),
+            ClosureAction::Mutate(_) => Ok(()),
+            ClosureAction::Validate(validate) => validate(&request),
         };
         let admitted = checked.map(|()| Admitted::default());
         Box::pin(ready(admitted.map_err(|reason| self.denied(&reason))))

@@ -32,7 +32,7 @@ const FIELDS: &str = "\
     response.result.message Status string string";
 
 /// What is wrong with a converted object.
-enum Fault {
+enum ConversionFault {
     /// It is no object.
     Unreadable,
     /// It has another version or another kind.
@@ -79,15 +79,15 @@ impl ConversionWebhook {
 }
 
 /// Converts custom resources with webhooks.
-pub struct Converter {
+pub struct WebhookConverter {
     caller: Arc<dyn Caller>,
     uids: Uids,
 }
 
-impl Converter {
+impl WebhookConverter {
     /// One that calls webhooks, with uids for its reviews.
     pub fn new(caller: Arc<dyn Caller>, uids: Uids) -> Self {
-        Converter { caller, uids }
+        WebhookConverter { caller, uids }
     }
 
     /// An object at another `apiVersion`. One that has it already, and one without fields, need no call.
@@ -214,10 +214,10 @@ pub fn checked(object: &Value, item: &Value, api_version: &str) -> Result<Value,
     let kind = object.declared_kind();
     restore(object, item, api_version).map_err(|(fault, error)| {
         let what = match fault {
-            Fault::Unreadable => return error,
-            Fault::Kind => "object at index 0",
-            Fault::Names => "object",
-            Fault::Metadata => "metadata",
+            ConversionFault::Unreadable => return error,
+            ConversionFault::Kind => "object at index 0",
+            ConversionFault::Names => "object",
+            ConversionFault::Metadata => "metadata",
         };
         format!("conversion webhook for {kind} returned invalid {what}: {error}")
     })
@@ -226,7 +226,11 @@ pub fn checked(object: &Value, item: &Value, api_version: &str) -> Result<Value,
 /// A converted object that is checked, with the metadata of the original.
 ///
 /// Behaviour: `validateConvertedObject` of `k8s.io/apiextensions-apiserver/pkg/apiserver/conversion`.
-fn restore(object: &Value, item: &Value, api_version: &str) -> Result<Value, (Fault, String)> {
+fn restore(
+    object: &Value,
+    item: &Value,
+    api_version: &str,
+) -> Result<Value, (ConversionFault, String)> {
     let unreadable = match item {
         Value::Map(fields) if !fields.string("kind").is_empty() => String::new(),
         Value::Map(_) => format!("Object 'Kind' is missing in '{}'", item.to_json()),
@@ -239,7 +243,7 @@ fn restore(object: &Value, item: &Value, api_version: &str) -> Result<Value, (Fa
         }
     };
     if !unreadable.is_empty() {
-        return Err((Fault::Unreadable, unreadable));
+        return Err((ConversionFault::Unreadable, unreadable));
     }
 
     // A webhook changes the form of an object, never which object it is.
@@ -250,17 +254,17 @@ fn restore(object: &Value, item: &Value, api_version: &str) -> Result<Value, (Fa
     ] {
         if expected != found {
             let text = format!("invalid {what} (expected {expected}, received {found})");
-            return Err((Fault::Kind, text));
+            return Err((ConversionFault::Kind, text));
         }
     }
     for (field, name) in [("name", "name"), ("namespace", "namespace"), ("uid", "UID")] {
         let (expected, found) = (object.metadata_string(field), item.metadata_string(field));
         if expected != found {
             let text = format!("must have the same {name}: {expected} != {found}");
-            return Err((Fault::Names, text));
+            return Err((ConversionFault::Names, text));
         }
     }
-    restore_metadata(object, item).map_err(|error| (Fault::Metadata, error))
+    restore_metadata(object, item).map_err(|error| (ConversionFault::Metadata, error))
 }
 
 /// A converted object with the metadata of the original, but for labels and annotations, which may change.

@@ -14,8 +14,10 @@ mod pod_security;
 mod request;
 pub mod webhooks;
 
-pub use admission::{Admission, Admitted, Answer, Cluster, Equivalent, ResourceName, Round};
+pub use admission::{
+    Admission, AdmissionAnswer, Admitted, Cluster, Equivalent, ResourceName, Round,
+};
 pub use chain::{mutate, validate};
 pub use closure::{mutating, validating};
 pub use denial::Denial;
-pub use request::{AdmissionRequest, Operation};
+pub use request::{AdmissionOperation, AdmissionRequest};

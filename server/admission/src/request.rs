@@ -9,7 +9,7 @@ use crate::Denial;
 
 /// What a request does with an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operation {
+pub enum AdmissionOperation {
     /// The request makes an object, or asks something with one.
     Create,
     /// The request changes an object.
@@ -20,18 +20,18 @@ pub enum Operation {
     Connect,
 }
 
-impl Operation {
+impl AdmissionOperation {
     /// The name in reviews and rules.
     ///
     /// ```
-    /// assert_eq!(fieldmanager_admission::Operation::Create.name(), "CREATE");
+    /// assert_eq!(fieldmanager_admission::AdmissionOperation::Create.name(), "CREATE");
     /// ```
     pub fn name(self) -> &'static str {
         match self {
-            Operation::Create => "CREATE",
-            Operation::Update => "UPDATE",
-            Operation::Delete => "DELETE",
-            Operation::Connect => "CONNECT",
+            AdmissionOperation::Create => "CREATE",
+            AdmissionOperation::Update => "UPDATE",
+            AdmissionOperation::Delete => "DELETE",
+            AdmissionOperation::Connect => "CONNECT",
         }
     }
 }
@@ -42,7 +42,7 @@ impl Operation {
 #[derive(Clone, Copy, Debug)]
 pub struct AdmissionRequest<'a> {
     /// What the request does.
-    pub operation: Operation,
+    pub operation: AdmissionOperation,
     /// The kind of its object: `Scale` of `autoscaling/v1` if the subresource is `scale`.
     pub kind: &'a GroupVersionKind,
     /// The group of the resource; empty for the first one.

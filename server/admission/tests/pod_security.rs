@@ -9,7 +9,7 @@ use std::sync::Arc;
 use fieldmanager_access::{Attributes, Decision, User};
 use fieldmanager_admission::plugins::PodSecurity;
 use fieldmanager_admission::{
-    Admission, AdmissionRequest, Admitted, Cluster, Denial, Operation, ResourceName,
+    Admission, AdmissionOperation, AdmissionRequest, Admitted, Cluster, Denial, ResourceName,
 };
 use fieldmanager_managedfields::Status;
 use fieldmanager_structural::GroupVersionKind;
@@ -73,9 +73,9 @@ fn ask(case: &Json, shop: &Shop) -> Result<Admitted, Denial> {
     let declared = |name: &str| case["object"][name].as_str().unwrap_or_default();
     let request = AdmissionRequest {
         operation: match text("operation") {
-            "CREATE" => Operation::Create,
-            "UPDATE" => Operation::Update,
-            "DELETE" => Operation::Delete,
+            "CREATE" => AdmissionOperation::Create,
+            "UPDATE" => AdmissionOperation::Update,
+            "DELETE" => AdmissionOperation::Delete,
             other => panic!("{other}"),
         },
         kind: &GroupVersionKind::from_api_version_kind(declared("apiVersion"), declared("kind")),

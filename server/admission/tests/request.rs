@@ -1,7 +1,7 @@
 //! Requests as admission sees them.
 
 use fieldmanager_access::User;
-use fieldmanager_admission::{AdmissionRequest, Operation};
+use fieldmanager_admission::{AdmissionOperation, AdmissionRequest};
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 
@@ -10,7 +10,7 @@ fn refusals_name_the_object() {
     let kind = GroupVersionKind::from_api_version_kind("apps/v1", "Deployment");
     let object = Value::from_yaml("{metadata: {generateName: web-}}").unwrap();
     let request = AdmissionRequest {
-        operation: Operation::Create,
+        operation: AdmissionOperation::Create,
         kind: &kind,
         group: "apps",
         version: "v1",

@@ -18,13 +18,15 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::timeout;
 
-use crate::endpoint::Failure;
-
 /// The most requests that run at once. It is large, since those that never end keep their threads until their deadline.
 const THREADS: usize = 64;
 
 /// How long a request that waits does not notice that it was stopped.
 const STOP_DELAY: Duration = Duration::from_millis(50);
+
+/// The message of a request that did not end in time.
+pub(crate) const TIMED_OUT: &str =
+    "Timeout: request did not complete within requested timeout - context deadline exceeded";
 
 thread_local! {
     /// Whether the request that this thread polls moves to the pool.
@@ -72,15 +74,6 @@ pub(crate) fn wait<T>(something: impl Future<Output = T>) -> Option<T> {
         }
         None
     })
-}
-
-/// An error if the work of this thread was stopped, so that results made meanwhile are incomplete.
-pub(crate) fn check_deadline() -> Result<(), Failure> {
-    if proceed(1) {
-        Ok(())
-    } else {
-        Err(Failure::timed_out())
-    }
 }
 
 /// Continues a request that has written something: what has to follow is no longer stopped by the deadline.
@@ -208,6 +201,7 @@ mod tests {
     use std::future::ready;
 
     use super::*;
+    use crate::endpoint::check_deadline;
 
     async fn endless() {
         while proceed(1) {}

@@ -61,8 +61,8 @@ mod write;
 
 pub use error::ResourceError;
 pub use outcome::{Action, Outcome, Refused};
-pub use pending::{Method, Pending};
-pub use request::{Request, Subresource};
+pub use pending::Pending;
+pub use request::{Method, Request, Subresource};
 pub use resource::Resource;
 
 #[doc(hidden)]

@@ -9,19 +9,10 @@ use fieldmanager_value::Value;
 use crate::edited::Edited;
 use crate::metadata;
 use crate::outcome::{Outcome, Refused};
+use crate::part::{Inner, Options};
+use crate::request::{Method, Request};
 use crate::state::Write;
 use crate::write::Read;
-
-/// How a request writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// `POST`.
-    Create,
-    /// `PUT`.
-    Update,
-    /// `PATCH` of any type.
-    Patch,
-}
 
 /// A write whose object is made, owned and not yet validated.
 ///
@@ -61,7 +52,30 @@ impl fmt::Debug for Pending<'_> {
     }
 }
 
-impl Pending<'_> {
+impl<'r> Pending<'r> {
+    /// Begins a write: everything before admission.
+    pub(crate) fn begin(
+        resource: &'r Inner,
+        options: Options,
+        request: &'r Request<'r>,
+        method: Method,
+        stored: Option<&'r Value>,
+        body: &[u8],
+    ) -> Result<Self, Refused> {
+        let mut write = Write::new(resource, options, request)?;
+        let begun = write.before_admission(method, stored, body);
+        match begun {
+            Ok((read, edited)) => Ok(Pending {
+                write,
+                method,
+                stored,
+                read,
+                edited,
+            }),
+            Err(refused) => Err(write.refused(refused)),
+        }
+    }
+
     /// The kind of the object: `Scale` of `autoscaling/v1` for the subresource `scale`.
     pub fn kind(&self) -> &GroupVersionKind {
         &self.write.part.gvk

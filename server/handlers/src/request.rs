@@ -55,6 +55,17 @@ impl Subresource {
     }
 }
 
+/// How a request writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// `POST`.
+    Create,
+    /// `PUT`.
+    Update,
+    /// `PATCH` of any type.
+    Patch,
+}
+
 /// A request to create, update, patch or apply an object, apart from the body.
 ///
 /// The clock and all identifiers come from the server that embeds the handlers: they have no randomness of their own.

@@ -20,8 +20,8 @@ use crate::kind::custom::Custom;
 use crate::kind::{Form, Origin};
 use crate::outcome::{Outcome, Refused};
 use crate::part::{Inner, Options, Part};
-use crate::pending::{Method, Pending};
-use crate::request::{Request, Subresource};
+use crate::pending::Pending;
+use crate::request::{Method, Request, Subresource};
 use crate::scale::{API_VERSION, ScaleFields};
 use crate::state::Write;
 
@@ -397,7 +397,7 @@ impl Resource {
         live: Option<&'r Value>,
         body: &[u8],
     ) -> Result<Pending<'r>, Refused> {
-        Write::begin(&self.inner, self.options, request, method, live, body)
+        Pending::begin(&self.inner, self.options, request, method, live, body)
     }
 
     /// An object of a request that admission changed, as the request would have it from a client: without what its type

@@ -5,7 +5,7 @@
 //! | [`Sent`] | `decode` | the body of the request |
 //! | [`Read`] | `read` | the live object as the request sees it, whose preconditions hold |
 //! | [`Edited`] | `edit` | the object that the request makes of it, with the owners of its fields |
-//! | [`Pending`] | admission | the same, changed by others |
+//! | `Pending` | admission | the same, changed by others |
 //! | [`Edited`] | `whole` | the object of a `Scale` that was edited, and what any new object lacks |
 //! | [`Prepared`] | `prepare` | the object without what the request cannot change |
 //! | [`Prepared`] | `check` | the same, valid |
@@ -25,9 +25,8 @@ use crate::metadata;
 use crate::outcome::{Action, Outcome, Refused};
 use crate::part::{Inner, Options};
 use crate::patch::Patch;
-use crate::pending::{Method, Pending};
 use crate::preconditions::{check_uid, check_version};
-use crate::request::{Request, Subresource};
+use crate::request::{Method, Request, Subresource};
 use crate::state::Write;
 use crate::status::{Target, unsupported_media_type};
 use crate::warnings::Warnings;
@@ -60,29 +59,6 @@ struct Prepared {
 }
 
 impl<'r> Write<'r> {
-    /// Begins a write: everything before admission.
-    pub(crate) fn begin(
-        resource: &'r Inner,
-        options: Options,
-        request: &'r Request<'r>,
-        method: Method,
-        stored: Option<&'r Value>,
-        body: &[u8],
-    ) -> Result<Pending<'r>, Refused> {
-        let mut write = Write::new(resource, options, request)?;
-        let begun = write.before_admission(method, stored, body);
-        match begun {
-            Ok((read, edited)) => Ok(Pending {
-                write,
-                method,
-                stored,
-                read,
-                edited,
-            }),
-            Err(refused) => Err(write.refused(refused)),
-        }
-    }
-
     /// Reads an object that is not stored.
     pub(crate) fn ask(
         resource: &'r Inner,
@@ -100,7 +76,7 @@ impl<'r> Write<'r> {
         }
     }
 
-    fn new(
+    pub(crate) fn new(
         resource: &'r Inner,
         options: Options,
         request: &'r Request<'r>,
@@ -146,7 +122,8 @@ impl<'r> Write<'r> {
         }
     }
 
-    fn before_admission(
+    /// The steps before admission.
+    pub(crate) fn before_admission(
         &mut self,
         method: Method,
         stored: Option<&'r Value>,

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fieldmanager_apiserver::User;
-use fieldmanager_apiserver::admission::conversion::{ConversionWebhook, Converter};
+use fieldmanager_apiserver::admission::conversion::{ConversionWebhook, WebhookConverter};
 use fieldmanager_apiserver::admission::webhooks::{
     CallError, Caller, ClientConfig, Uids, Webhooks,
 };
 use fieldmanager_apiserver::admission::{
-    Admission, AdmissionRequest, Cluster, Denial, Operation, ResourceName,
+    Admission, AdmissionOperation, AdmissionRequest, Cluster, Denial, ResourceName,
 };
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
@@ -96,7 +96,7 @@ pub fn check_reviews(answer: &[u8]) -> Result<(), String> {
 
     let kind = GroupVersionKind::new("example.com", "v1", "Shop");
     let request = AdmissionRequest {
-        operation: Operation::Create,
+        operation: AdmissionOperation::Create,
         kind: &kind,
         group: "example.com",
         version: "v1",
@@ -118,7 +118,7 @@ pub fn check_reviews(answer: &[u8]) -> Result<(), String> {
     let Some(Ok(webhook)) = ConversionWebhook::read(&read(CONVERSION)?) else {
         return Err("the conversion cannot be read".to_owned());
     };
-    let converter = Converter::new(fixed, uids);
+    let converter = WebhookConverter::new(fixed, uids);
     match runtime.block_on(converter.convert(&webhook, &object, "example.com/v2")) {
         Ok(converted) => check_object(&converted),
         Err(text) => {

@@ -12,9 +12,9 @@ use x509_cert::der::asn1::ObjectIdentifier;
 use x509_cert::request::CertReq;
 
 use super::object::{at, set, text};
-use super::plugin::Steps::Validate;
+use super::plugin::PluginSteps::Validate;
 use super::plugin::{Plugin, is_create, is_write};
-use crate::{AdmissionRequest, Admitted, Answer, Cluster, Operation};
+use crate::{AdmissionAnswer, AdmissionOperation, AdmissionRequest, Admitted, Cluster};
 
 const GROUP: &str = "certificates.k8s.io";
 const SIGNER: [&str; 2] = ["spec", "signerName"];
@@ -71,7 +71,7 @@ const ORGANIZATION: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.10");
 fn updates_request(request: &AdmissionRequest<'_>, subresource: &str) -> bool {
     let resource = (request.group, request.resource, request.subresource);
     resource == (GROUP, "certificatesigningrequests", subresource)
-        && request.operation == Operation::Update
+        && request.operation == AdmissionOperation::Update
 }
 
 /// Whether a change is only one of what garbage collection and managers write.
@@ -93,7 +93,7 @@ fn is_same(request: &AdmissionRequest<'_>) -> bool {
 /// Refuses a request of a user who may do something neither for a signer nor for all of its domain.
 ///
 /// Behaviour: `IsAuthorizedForSignerName` of `k8s.io/kubernetes/pkg/certauthorization/certauthorization.go`.
-fn check<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+fn check<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> AdmissionAnswer<'a> {
     let (verb, action, of) = match request.subresource {
         "approval" => ("approve", "approve requests with", request.old),
         "status" => ("sign", "sign requests with", request.old),
@@ -125,7 +125,7 @@ fn check<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<
     })
 }
 
-fn restrict<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a> {
+fn restrict<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> AdmissionAnswer<'a> {
     let csr = request.field(&[]);
     let of_masters = is_of_masters(text(csr, &["spec", "request"]));
     let answer = if text(csr, &SIGNER) == CLIENT_SIGNER && of_masters {

@@ -5,9 +5,11 @@ use fieldmanager_value::Value;
 
 use super::amounts::quantity;
 use super::object::{at, default_class, items, push, set, text};
-use super::plugin::Steps::{Mutate, Validate};
+use super::plugin::PluginSteps::{Mutate, Validate};
 use super::plugin::{Plugin, answer, is_create};
-use crate::{AdmissionRequest, Admitted, Answer, Cluster, Operation, ResourceName};
+use crate::{
+    AdmissionAnswer, AdmissionOperation, AdmissionRequest, Admitted, Cluster, ResourceName,
+};
 
 /// A claim without a class gets the default one.
 ///
@@ -42,7 +44,8 @@ pub(super) const STORAGE_OBJECT_IN_USE_PROTECTION: Plugin = Plugin {
 pub(super) const PERSISTENT_VOLUME_CLAIM_RESIZE: Plugin = Plugin {
     name: "PersistentVolumeClaimResize",
     handles: |request| {
-        request.is_of("", "persistentvolumeclaims") && request.operation == Operation::Update
+        request.is_of("", "persistentvolumeclaims")
+            && request.operation == AdmissionOperation::Update
     },
     steps: Validate(check_growth),
 };
@@ -61,7 +64,7 @@ const STORAGE_MARKS: [&str; 2] = [
 const INGRESS_MARKS: [&str; 1] = ["ingressclass.kubernetes.io/is-default-class"];
 
 /// Sets the class of an object to the default one, unless it has one.
-fn set_default<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+fn set_default<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> AdmissionAnswer<'a> {
     let (field, annotation, classes, marks) = match request.resource {
         "ingresses" => (
             "ingressClassName",
@@ -99,7 +102,7 @@ fn finalizer(request: &AdmissionRequest<'_>) -> Option<&'static str> {
     }
 }
 
-fn protect<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a> {
+fn protect<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> AdmissionAnswer<'a> {
     let (object, path) = (request.field(&[]), ["metadata", "finalizers"]);
     let missing = finalizer(&request)
         .filter(|missing| !items(object, &path).any(|own| own.as_str() == Some(missing)));
@@ -108,7 +111,10 @@ fn protect<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a> 
     answer(changed)
 }
 
-fn check_growth<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+fn check_growth<'a>(
+    request: AdmissionRequest<'a>,
+    cluster: &'a dyn Cluster,
+) -> AdmissionAnswer<'a> {
     Box::pin(async move {
         let (new, old) = (request.field(&[]), request.old_field(&[]));
         let size = |claim: &Value| {

@@ -9,9 +9,9 @@ use fieldmanager_value::{Map, Value};
 
 use super::amounts::{Amounts, asked, quantity, specified};
 use super::object::{at, containers, entries, items, set, text};
-use super::plugin::Steps::Both;
+use super::plugin::PluginSteps::Both;
 use super::plugin::{Plugin, is_write};
-use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation};
+use crate::{AdmissionAnswer, AdmissionOperation, AdmissionRequest, Admitted, Cluster, Denial};
 
 /// The plugin.
 pub(super) const LIMIT_RANGER: Plugin = Plugin {
@@ -30,14 +30,14 @@ fn handles(request: &AdmissionRequest<'_>) -> bool {
         .is_null();
     is_kept
         && match (request.group, request.resource, request.subresource) {
-            ("", "pods", "resize") => request.operation == Operation::Update,
-            ("", "pods", "") => request.operation == Operation::Create,
+            ("", "pods", "resize") => request.operation == AdmissionOperation::Update,
+            ("", "pods", "") => request.operation == AdmissionOperation::Create,
             ("", "persistentvolumeclaims", "") => is_write(request),
             _ => false,
         }
 }
 
-fn mutate<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+fn mutate<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> AdmissionAnswer<'a> {
     Box::pin(async move {
         let Some(pod) = request.object.filter(|_| request.resource == "pods") else {
             return Ok(Admitted::default());
@@ -104,7 +104,7 @@ fn with_defaults(pod: &Value, range: &Value) -> Option<Value> {
     (!notes.is_empty()).then(|| set(&pod, &path, note))
 }
 
-fn validate<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+fn validate<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> AdmissionAnswer<'a> {
     Box::pin(async move {
         let object = request.field(&[]);
         for range in &*cluster.list(("", "limitranges"), request.namespace).await? {

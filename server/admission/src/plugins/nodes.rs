@@ -3,9 +3,9 @@
 use fieldmanager_value::{Map, Value};
 
 use super::object::{at, items, push, set, text};
-use super::plugin::Steps::Mutate;
+use super::plugin::PluginSteps::Mutate;
 use super::plugin::{Plugin, answer, is_create, is_write};
-use crate::{AdmissionRequest, Admitted, Answer, Cluster};
+use crate::{AdmissionAnswer, AdmissionRequest, Admitted, Cluster};
 
 /// Tolerations of nodes that are not ready or not reachable for five minutes.
 ///
@@ -39,7 +39,7 @@ pub(super) const POD_TOPOLOGY_LABELS: Plugin = Plugin {
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 
-fn tolerate<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a> {
+fn tolerate<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> AdmissionAnswer<'a> {
     let pod = request.field(&[]);
     let path = ["spec", "tolerations"];
     let missing = [NOT_READY, "node.kubernetes.io/unreachable"].into_iter();
@@ -64,7 +64,7 @@ fn tolerate<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a>
     answer(Some(object))
 }
 
-fn taint<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a> {
+fn taint<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> AdmissionAnswer<'a> {
     let (node, path) = (request.field(&[]), ["spec", "taints"]);
     // The taint stays until the node controller has seen the conditions of the node.
     let is_tainted = items(node, &path).any(|taint| {
@@ -76,7 +76,7 @@ fn taint<'a>(request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a> {
     answer(object)
 }
 
-fn label<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+fn label<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> AdmissionAnswer<'a> {
     Box::pin(async move {
         let object = request.field(&[]);
         // A Pod gets its node when it is made, or by the binding that the scheduler sends.

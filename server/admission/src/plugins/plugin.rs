@@ -4,23 +4,24 @@ use std::future::ready;
 
 use fieldmanager_value::Value;
 
-use crate::{Admission, AdmissionRequest, Admitted, Answer, Cluster, Operation};
+use crate::{Admission, AdmissionAnswer, AdmissionOperation, AdmissionRequest, Admitted, Cluster};
 
 /// One of the two steps of a plugin.
-pub(super) type Step = for<'a> fn(AdmissionRequest<'a>, &'a dyn Cluster) -> Answer<'a>;
+pub(super) type PluginStep =
+    for<'a> fn(AdmissionRequest<'a>, &'a dyn Cluster) -> AdmissionAnswer<'a>;
 
 /// What a plugin does.
-pub(super) enum Steps {
-    Mutate(Step),
-    Validate(Step),
-    Both(Step, Step),
+pub(super) enum PluginSteps {
+    Mutate(PluginStep),
+    Validate(PluginStep),
+    Both(PluginStep, PluginStep),
 }
 
 /// A plugin without a state.
 pub(super) struct Plugin {
     pub(super) name: &'static str,
     pub(super) handles: fn(&AdmissionRequest<'_>) -> bool,
-    pub(super) steps: Steps,
+    pub(super) steps: PluginSteps,
 }
 
 impl Admission for Plugin {
@@ -32,10 +33,14 @@ impl Admission for Plugin {
         (self.handles)(request)
     }
 
-    fn mutate<'a>(&'a self, request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+    fn mutate<'a>(
+        &'a self,
+        request: AdmissionRequest<'a>,
+        cluster: &'a dyn Cluster,
+    ) -> AdmissionAnswer<'a> {
         match self.steps {
-            Steps::Mutate(step) | Steps::Both(step, _) => step(request, cluster),
-            Steps::Validate(_) => answer(None),
+            PluginSteps::Mutate(step) | PluginSteps::Both(step, _) => step(request, cluster),
+            PluginSteps::Validate(_) => answer(None),
         }
     }
 
@@ -43,26 +48,29 @@ impl Admission for Plugin {
         &'a self,
         request: AdmissionRequest<'a>,
         cluster: &'a dyn Cluster,
-    ) -> Answer<'a> {
+    ) -> AdmissionAnswer<'a> {
         match self.steps {
-            Steps::Validate(step) | Steps::Both(_, step) => step(request, cluster),
-            Steps::Mutate(_) => answer(None),
+            PluginSteps::Validate(step) | PluginSteps::Both(_, step) => step(request, cluster),
+            PluginSteps::Mutate(_) => answer(None),
         }
     }
 }
 
 /// The answer with an object, should it be changed.
-pub(super) fn answer(object: Option<Value>) -> Answer<'static> {
+pub(super) fn answer(object: Option<Value>) -> AdmissionAnswer<'static> {
     let changed = object.map(Admitted::changed);
     Box::pin(ready(Ok(changed.unwrap_or_default())))
 }
 
 /// Whether a request makes an object.
 pub(super) fn is_create(request: &AdmissionRequest<'_>) -> bool {
-    request.operation == Operation::Create
+    request.operation == AdmissionOperation::Create
 }
 
 /// Whether a request makes or changes an object.
 pub(super) fn is_write(request: &AdmissionRequest<'_>) -> bool {
-    matches!(request.operation, Operation::Create | Operation::Update)
+    matches!(
+        request.operation,
+        AdmissionOperation::Create | AdmissionOperation::Update
+    )
 }

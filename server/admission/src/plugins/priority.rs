@@ -5,10 +5,12 @@
 use fieldmanager_value::Value;
 
 use super::object::{at, name, set, text};
-use super::plugin::Steps::Both;
+use super::plugin::PluginSteps::Both;
 use super::plugin::{Plugin, is_write};
 use crate::request::field;
-use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation, ResourceName};
+use crate::{
+    AdmissionAnswer, AdmissionOperation, AdmissionRequest, Admitted, Cluster, Denial, ResourceName,
+};
 
 /// The plugin.
 pub(super) const PRIORITY: Plugin = Plugin {
@@ -22,14 +24,14 @@ pub(super) const PRIORITY: Plugin = Plugin {
 
 const CLASSES: ResourceName<'static> = ("scheduling.k8s.io", "priorityclasses");
 
-fn mutate<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+fn mutate<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> AdmissionAnswer<'a> {
     Box::pin(async move {
         let Some(object) = request.object.filter(|_| request.resource == "pods") else {
             return Ok(Admitted::default());
         };
         // The class of a Pod is resolved once: a later change of the class leaves its Pods alone.
         let pod = match request.operation {
-            Operation::Create => {
+            AdmissionOperation::Create => {
                 let class = class_of(&request, cluster).await?;
                 with_priority(&request, object, class.as_ref())?
             }
@@ -116,7 +118,7 @@ fn with_priority(
     }
 }
 
-fn validate<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+fn validate<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> AdmissionAnswer<'a> {
     Box::pin(async move {
         let is_default = request.field(&["globalDefault"]).as_bool() == Some(true);
         if request.resource != "priorityclasses" || !is_default {
@@ -125,7 +127,7 @@ fn validate<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answ
         let default = default(cluster).await?;
         let other = default.as_ref().map(name).filter(|other| {
             let own = request.field(&["metadata", "name"]).as_str();
-            request.operation == Operation::Create || own != Some(other)
+            request.operation == AdmissionOperation::Create || own != Some(other)
         });
 
         match other {

@@ -7,8 +7,8 @@ use fieldmanager_value::Value;
 use super::amounts::{amounts, are_equal, quantity, total};
 use super::object::{at, items, name, text};
 use super::plugin::Plugin;
-use super::plugin::Steps::Validate;
-use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation};
+use super::plugin::PluginSteps::Validate;
+use crate::{AdmissionAnswer, AdmissionOperation, AdmissionRequest, Admitted, Cluster, Denial};
 
 /// What a change of a Pod needs must be a feature of its node.
 ///
@@ -36,7 +36,7 @@ fn changes_bound_pod(request: &AdmissionRequest<'_>, subresources: &[&str]) -> b
     let generation = ["metadata", "generation"];
     (request.group, request.resource) == ("", "pods")
         && subresources.contains(&request.subresource)
-        && request.operation == Operation::Update
+        && request.operation == AdmissionOperation::Update
         && !text(request.field(&[]), &["spec", "nodeName"]).is_empty()
         && request.field(&generation) != request.old_field(&generation)
 }
@@ -48,7 +48,10 @@ async fn node(request: &AdmissionRequest<'_>, cluster: &dyn Cluster) -> Result<V
     node.ok_or_else(|| request.forbidden(&format!("node {name:?} not found")))
 }
 
-fn check_features<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+fn check_features<'a>(
+    request: AdmissionRequest<'a>,
+    cluster: &'a dyn Cluster,
+) -> AdmissionAnswer<'a> {
     Box::pin(async move {
         // Only the resources of the Pod as a whole need the feature.
         let stays = ["requests", "limits"].into_iter().all(|side| {
@@ -71,7 +74,7 @@ fn check_features<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -
     })
 }
 
-fn check_size<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+fn check_size<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> AdmissionAnswer<'a> {
     Box::pin(async move {
         let node = node(&request, cluster).await?;
         let os = text(&node, &["metadata", "labels", "kubernetes.io/os"]);

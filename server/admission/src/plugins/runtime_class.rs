@@ -6,9 +6,9 @@ use fieldmanager_value::Value;
 
 use super::amounts::{amounts, are_equal};
 use super::object::{at, entries, items, set, text};
-use super::plugin::Steps::Both;
+use super::plugin::PluginSteps::Both;
 use super::plugin::{Plugin, is_create};
-use crate::{AdmissionRequest, Admitted, Answer, Cluster, Denial};
+use crate::{AdmissionAnswer, AdmissionRequest, Admitted, Cluster, Denial};
 
 /// The plugin.
 pub(super) const RUNTIME_CLASS: Plugin = Plugin {
@@ -34,7 +34,7 @@ async fn class(request: &AdmissionRequest<'_>, cluster: &dyn Cluster) -> Result<
         .ok_or_else(|| request.forbidden(&format!("pod rejected: RuntimeClass {name:?} not found")))
 }
 
-fn mutate<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+fn mutate<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> AdmissionAnswer<'a> {
     Box::pin(async move {
         let class = class(&request, cluster).await?;
         let mut pod = request.field(&[]).clone();
@@ -148,7 +148,7 @@ fn includes(larger: &Value, smaller: &Value) -> bool {
     }
 }
 
-fn validate<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+fn validate<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> AdmissionAnswer<'a> {
     Box::pin(async move {
         let class = class(&request, cluster).await?;
         let own = request.field(&["spec", "overhead"]);

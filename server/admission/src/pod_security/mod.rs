@@ -15,8 +15,10 @@ use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 
 use self::pod::{get, items, text};
-use self::policy::{Level, PREFIX, Policy, Standard};
-use crate::{Admission, AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation};
+use self::policy::{PREFIX, PodLevel, Policy, Standard};
+use crate::{
+    Admission, AdmissionAnswer, AdmissionOperation, AdmissionRequest, Admitted, Cluster, Denial,
+};
 
 /// The most Pods of a namespace that are compared with a new standard.
 const MAX_PODS: usize = 3000;
@@ -72,19 +74,21 @@ impl Admission for PodSecurity {
     }
 
     fn handles(&self, request: &AdmissionRequest<'_>) -> bool {
-        matches!(request.operation, Operation::Create | Operation::Update)
-            && match (request.group, request.resource) {
-                ("", "pods") => !IGNORED.contains(&request.subresource),
-                ("", "namespaces") => request.subresource.is_empty(),
-                _ => request.subresource.is_empty() && pod_path(request).is_some(),
-            }
+        matches!(
+            request.operation,
+            AdmissionOperation::Create | AdmissionOperation::Update
+        ) && match (request.group, request.resource) {
+            ("", "pods") => !IGNORED.contains(&request.subresource),
+            ("", "namespaces") => request.subresource.is_empty(),
+            _ => request.subresource.is_empty() && pod_path(request).is_some(),
+        }
     }
 
     fn validate<'a>(
         &'a self,
         request: AdmissionRequest<'a>,
         cluster: &'a dyn Cluster,
-    ) -> Answer<'a> {
+    ) -> AdmissionAnswer<'a> {
         match pod_path(&request) {
             None if request.is_of("", "namespaces") => {
                 Box::pin(validate_namespace(request, cluster))
@@ -112,7 +116,7 @@ async fn validate_namespace(
     let name = request.field(&[]).metadata_string("name");
     let (policy, faults) = Policy::read(request.field(&[]));
     let (old, old_faults) = Policy::read(request.old_field(&[]));
-    let is_update = request.operation == Operation::Update;
+    let is_update = request.operation == AdmissionOperation::Update;
     // Other labels of a namespace must stay writable that had these faults before.
     let is_known = is_update && faults == old_faults;
     if !faults.is_empty() && !is_known {
@@ -122,7 +126,7 @@ async fn validate_namespace(
     let (new, old) = (policy.enforce, old.enforce);
     // Only a stricter standard can be violated by Pods that were allowed before.
     let is_relaxed = new.minor == old.minor && new.level <= old.level;
-    if !is_update || is_relaxed || new.level == Level::Privileged {
+    if !is_update || is_relaxed || new.level == PodLevel::Privileged {
         return Ok(Admitted::default());
     }
 
@@ -223,14 +227,14 @@ async fn validate_pod(
 
     // What no standard applies to.
     let (policy, faults) = Policy::read(&namespace);
-    let is_privileged = |standard: Standard| standard.level == Level::Privileged;
+    let is_privileged = |standard: Standard| standard.level == PodLevel::Privileged;
     let is_free = is_privileged(policy.audit) && is_privileged(policy.warn) && faults.is_empty();
     if is_free && is_pod && is_privileged(policy.enforce) {
         annotate("enforce-policy", "privileged:latest".to_owned());
         return Ok(admitted);
     }
     let pod = request.field(path);
-    let is_update = request.operation == Operation::Update;
+    let is_update = request.operation == AdmissionOperation::Update;
     let is_same = is_pod && is_update && !is_significant(pod, request.old_field(path));
     if (is_free && !is_pod) || is_same {
         return Ok(admitted);

@@ -10,7 +10,7 @@ pub(super) const PREFIX: &str = "pod-security.kubernetes.io/";
 
 /// A standard; later ones are stricter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Level {
+pub(super) enum PodLevel {
     #[default]
     Privileged,
     Baseline,
@@ -20,16 +20,16 @@ pub(super) enum Level {
 /// A standard as of a minor version of Kubernetes; `None` is the latest one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Standard {
-    pub(super) level: Level,
+    pub(super) level: PodLevel,
     pub(super) minor: Option<i64>,
 }
 
 impl fmt::Display for Standard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.level {
-            Level::Privileged => "privileged",
-            Level::Baseline => "baseline",
-            Level::Restricted => "restricted",
+            PodLevel::Privileged => "privileged",
+            PodLevel::Baseline => "baseline",
+            PodLevel::Restricted => "restricted",
         })?;
         match self.minor {
             None => f.write_str(":latest"),
@@ -73,14 +73,14 @@ impl Policy {
                 });
             }
         };
-        parse("enforce", &mut policy.enforce, Level::Restricted);
-        parse("audit", &mut policy.audit, Level::Privileged);
-        parse("warn", &mut policy.warn, Level::Privileged);
+        parse("enforce", &mut policy.enforce, PodLevel::Restricted);
+        parse("audit", &mut policy.audit, PodLevel::Privileged);
+        parse("warn", &mut policy.warn, PodLevel::Privileged);
 
         // Templates are never refused. Without this, their authors would not hear of the standard
         // before the Pods fail.
         let enforced = find_label(labels, "enforce").and_then(|(_, level)| parse_level(level));
-        if let (Some(level @ (Level::Baseline | Level::Restricted)), None) =
+        if let (Some(level @ (PodLevel::Baseline | PodLevel::Restricted)), None) =
             (enforced, find_label(labels, "warn"))
         {
             policy.warn.level = level;
@@ -101,11 +101,11 @@ fn find_label<'v>(labels: &'v Value, name: &str) -> Option<(FieldPath, &'v str)>
 }
 
 /// The level of a label, if there is one of that name.
-fn parse_level(text: &str) -> Option<Level> {
+fn parse_level(text: &str) -> Option<PodLevel> {
     match text {
-        "privileged" => Some(Level::Privileged),
-        "baseline" => Some(Level::Baseline),
-        "restricted" => Some(Level::Restricted),
+        "privileged" => Some(PodLevel::Privileged),
+        "baseline" => Some(PodLevel::Baseline),
+        "restricted" => Some(PodLevel::Restricted),
         _ => None,
     }
 }

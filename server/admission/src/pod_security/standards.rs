@@ -6,7 +6,7 @@ use fieldmanager_value::Value;
 
 use super::checks::{self, Finding};
 use super::pod::{Pod, get, text};
-use super::policy::{Level, Standard};
+use super::policy::{PodLevel, Standard};
 
 /// The newest minor version that changed a check, and the one after it.
 const NEWEST: i64 = 37;
@@ -24,11 +24,11 @@ enum Except {
     UserNamespace,
 }
 
-type Row = (Range<i64>, Range<i64>, Except, fn(&Pod<'_>) -> Finding);
+type CheckRow = (Range<i64>, Range<i64>, Except, fn(&Pod<'_>) -> Finding);
 
 /// The checks in the order of their findings, each with the minor versions in which the baseline and the restricted standard
 /// have it. A check of the restricted standard may take the place of one of the baseline.
-const CHECKS: [Row; 20] = [
+const CHECKS: [CheckRow; 20] = [
     (ALL, ALL, Except::None, checks::app_armor),
     (ALL, 0..22, Except::None, checks::capabilities_baseline),
     (ALL, ALL, Except::None, checks::host_namespaces),
@@ -74,9 +74,9 @@ pub(super) fn violations(standard: Standard, pod: &Value) -> Vec<(&'static str, 
 
     let asked = CHECKS.iter().filter(|(baseline, restricted, except, _)| {
         let is_in = match standard.level {
-            Level::Privileged => false,
-            Level::Baseline => baseline.contains(&minor),
-            Level::Restricted => restricted.contains(&minor),
+            PodLevel::Privileged => false,
+            PodLevel::Baseline => baseline.contains(&minor),
+            PodLevel::Restricted => restricted.contains(&minor),
         };
         is_in
             && match except {

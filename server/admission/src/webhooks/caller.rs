@@ -47,7 +47,7 @@ const OF_CODES: &[(u16, &str)] = &[
 
 /// Where a webhook is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
+pub enum WebhookAddress {
     /// At an `https` URL.
     Url(String),
     /// Behind a service.
@@ -67,7 +67,7 @@ pub enum Target {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClientConfig {
     /// Where it is.
-    pub target: Target,
+    pub target: WebhookAddress,
     /// The certificates of the authorities, in PEM; empty for those that the caller knows.
     pub ca_bundle: Vec<u8>,
 }
@@ -85,7 +85,7 @@ impl ClientConfig {
         let target = match (config.get("service"), config.string("url")) {
             (Some(service @ Value::Map(_)), _) => {
                 let port = service.get("port").and_then(Value::as_i64).unwrap_or(443);
-                Target::Service {
+                WebhookAddress::Service {
                     namespace: service.string("namespace").to_owned(),
                     name: service.string("name").to_owned(),
                     path: service.string("path").to_owned(),
@@ -93,7 +93,7 @@ impl ClientConfig {
                 }
             }
             (_, "") => return Err("webhook configuration must have either service or URL".into()),
-            (_, url) => Target::Url(url.to_owned()),
+            (_, url) => WebhookAddress::Url(url.to_owned()),
         };
         Ok(ClientConfig { target, ca_bundle })
     }
@@ -104,21 +104,21 @@ impl ClientConfig {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use fieldmanager_admission::webhooks::{ClientConfig, Target};
-    /// let target = Target::Url("https://localhost:9443/mutate/".to_owned());
+    /// use fieldmanager_admission::webhooks::{ClientConfig, WebhookAddress};
+    /// let target = WebhookAddress::Url("https://localhost:9443/mutate/".to_owned());
     /// let config = ClientConfig { target, ca_bundle: Vec::new() };
     /// assert_eq!(config.url(Duration::from_secs(10)), "https://localhost:9443/mutate?timeout=10s");
     /// ```
     pub fn url(&self, timeout: Duration) -> String {
         // The host of a service is what its certificate is for; the address is found later.
         let (origin, path) = match &self.target {
-            Target::Url(url) => {
+            WebhookAddress::Url(url) => {
                 let host = url.find("://").map_or(0, |at| at + "://".len());
                 let end = url.get(host..).and_then(|rest| rest.find('/'));
                 let (origin, path) = url.split_at(end.map_or(url.len(), |end| host + end));
                 (origin.to_owned(), path)
             }
-            Target::Service {
+            WebhookAddress::Service {
                 namespace,
                 name,
                 path,

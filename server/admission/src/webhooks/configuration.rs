@@ -9,7 +9,7 @@ use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 
 use super::caller::ClientConfig;
-use crate::{AdmissionRequest, Cluster, Denial, Equivalent, Operation};
+use crate::{AdmissionOperation, AdmissionRequest, Cluster, Denial, Equivalent};
 
 /// A webhook of a configuration. What a field is by default is what it is without it.
 #[derive(Debug)]
@@ -152,7 +152,10 @@ impl Webhook {
             return Ok(true);
         }
 
-        let is_written = matches!(request.operation, Operation::Create | Operation::Update);
+        let is_written = matches!(
+            request.operation,
+            AdmissionOperation::Create | AdmissionOperation::Update
+        );
         // A namespace is selected by its labels to be: it is not stored yet, or has others.
         if is_namespace && request.subresource.is_empty() && is_written {
             let labels = request

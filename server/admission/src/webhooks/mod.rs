@@ -16,8 +16,10 @@ use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 use futures::future::{BoxFuture, join_all};
 
-use crate::{Admission, AdmissionRequest, Admitted, Answer, Cluster, Denial, Equivalent, Round};
-pub use caller::{CallError, Caller, ClientConfig, Target};
+use crate::{
+    Admission, AdmissionAnswer, AdmissionRequest, Admitted, Cluster, Denial, Equivalent, Round,
+};
+pub use caller::{CallError, Caller, ClientConfig, WebhookAddress};
 use configuration::{Webhook, read_all};
 pub(crate) use decode::decode;
 #[cfg(feature = "net")]
@@ -59,7 +61,7 @@ pub struct Webhooks {
 type Parsed = (Arc<Vec<Value>>, Arc<Vec<Webhook>>);
 
 /// Why a webhook did not allow a request.
-enum Refusal {
+enum CallRefusal {
     /// The call failed, which does not matter to some webhooks. The text is the reason.
     Call(String),
     /// The request is refused.
@@ -170,7 +172,7 @@ impl Webhooks {
         webhook: &Webhook,
         request: AdmissionRequest<'_>,
         (selected, objects): (&Equivalent, &Versioned),
-    ) -> Result<Response, Refusal> {
+    ) -> Result<Response, CallRefusal> {
         // The review names the kind of the request besides.
         let kind = request.kind;
         let request = &AdmissionRequest {
@@ -181,18 +183,18 @@ impl Webhooks {
             // Without a statement a webhook may store something elsewhere, which a dry run must
             // not.
             None if request.dry_run => {
-                return Err(Refusal::Call("Webhook SideEffects is nil".to_owned()));
+                return Err(CallRefusal::Call("Webhook SideEffects is nil".to_owned()));
             }
             Some(false) if request.dry_run => {
                 let name = quote(&webhook.name);
                 let text = format!("admission webhook {name} does not support dry run");
-                return Err(Refusal::Denied(Status::bad_request(text).into()));
+                return Err(CallRefusal::Denied(Status::bad_request(text).into()));
             }
             _ => {}
         }
         if webhook.review_version.is_empty() {
             let text = "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)";
-            return Err(Refusal::Call(text.to_owned()));
+            return Err(CallRefusal::Call(text.to_owned()));
         }
 
         let uid = (self.uids)();
@@ -200,16 +202,16 @@ impl Webhooks {
         let client = webhook
             .client
             .as_ref()
-            .map_err(|error| Refusal::Call(format!("could not get REST client: {error}")))?;
+            .map_err(|error| CallRefusal::Call(format!("could not get REST client: {error}")))?;
         let answer = self.caller.call(client, body, webhook.timeout).await;
         let answer = answer.map_err(|error| {
             let what = match error {
                 CallError::Unusable(_) => "could not get REST client",
                 _ => "failed to call webhook",
             };
-            Refusal::Call(format!("{what}: {}", error.message()))
+            CallRefusal::Call(format!("{what}: {}", error.message()))
         })?;
-        read_answer(&answer, webhook, &uid, self.is_mutating).map_err(Refusal::Call)
+        read_answer(&answer, webhook, &uid, self.is_mutating).map_err(CallRefusal::Call)
     }
 
     /// Lets webhooks change an object. `first` is what they did in the first round.
@@ -279,15 +281,15 @@ impl Webhooks {
                     all.annotations.extend(response.annotations);
                     refused = refused.or(response.denial);
                 }
-                Err(Refusal::Call(_)) if webhook.ignores_failures => {
+                Err(CallRefusal::Call(_)) if webhook.ignores_failures => {
                     let prefix = "failed-open.validating.webhook.admission.k8s.io";
                     let key = format!("{prefix}/round_0_index_{index}");
                     all.annotations.push((key, webhook.name.clone()));
                 }
-                Err(Refusal::Call(reason)) => {
+                Err(CallRefusal::Call(reason)) => {
                     refused = refused.or_else(|| Some(failed_call(webhook, &reason)));
                 }
-                Err(Refusal::Denied(denial)) => refused = refused.or(Some(denial)),
+                Err(CallRefusal::Denied(denial)) => refused = refused.or(Some(denial)),
             }
         }
         match refused {
@@ -320,7 +322,11 @@ impl Admission for Webhooks {
         !is_configuration && !is_review
     }
 
-    fn mutate<'a>(&'a self, request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Answer<'a> {
+    fn mutate<'a>(
+        &'a self,
+        request: AdmissionRequest<'a>,
+        cluster: &'a dyn Cluster,
+    ) -> AdmissionAnswer<'a> {
         self.mutate_again(request, cluster, None)
     }
 
@@ -329,7 +335,7 @@ impl Admission for Webhooks {
         request: AdmissionRequest<'a>,
         cluster: &'a dyn Cluster,
         first: Option<&'a Round>,
-    ) -> Answer<'a> {
+    ) -> AdmissionAnswer<'a> {
         Box::pin(async move {
             if self.is_mutating {
                 self.dispatch(request, cluster, first).await
@@ -343,7 +349,7 @@ impl Admission for Webhooks {
         &'a self,
         request: AdmissionRequest<'a>,
         cluster: &'a dyn Cluster,
-    ) -> Answer<'a> {
+    ) -> AdmissionAnswer<'a> {
         Box::pin(async move {
             if self.is_mutating {
                 Ok(Admitted::default())
@@ -444,7 +450,7 @@ impl Mutation {
         &mut self,
         webhook: &Webhook,
         index: usize,
-        answer: Result<Response, Refusal>,
+        answer: Result<Response, CallRefusal>,
         cluster: &dyn Cluster,
     ) -> Result<(), Denial> {
         let round = format!("round_{}_index_{index}", i32::from(self.is_second));
@@ -470,13 +476,13 @@ impl Mutation {
 
         match changed {
             Ok(_) => Ok(()),
-            Err(Refusal::Call(_)) if webhook.ignores_failures => {
+            Err(CallRefusal::Call(_)) if webhook.ignores_failures => {
                 let key = format!("failed-open.mutation.webhook.admission.k8s.io/{round}");
                 self.admitted.annotations.push((key, webhook.name.clone()));
                 Ok(())
             }
-            Err(Refusal::Call(reason)) => Err(self.refuse(failed_call(webhook, &reason))),
-            Err(Refusal::Denied(denial)) => Err(self.refuse(denial)),
+            Err(CallRefusal::Call(reason)) => Err(self.refuse(failed_call(webhook, &reason))),
+            Err(CallRefusal::Denied(denial)) => Err(self.refuse(denial)),
         }
     }
 
@@ -489,18 +495,18 @@ impl Mutation {
         round: &str,
         response: Response,
         cluster: &dyn Cluster,
-    ) -> Result<bool, Refusal> {
+    ) -> Result<bool, CallRefusal> {
         self.admitted.warnings.extend(response.warnings);
         self.admitted.annotations.extend(response.annotations);
         if let Some(denial) = response.denial {
-            return Err(Refusal::Denied(denial));
+            return Err(CallRefusal::Denied(denial));
         }
         // Allowed without a patch: there is nothing to change.
         if response.patch.is_empty() {
             return Ok(false);
         }
         let patch = patch::read_patch(&response.patch).map_err(|error| {
-            Refusal::Call(format!(
+            CallRefusal::Call(format!(
                 "received undecodable patch in webhook response: {error}"
             ))
         })?;
@@ -516,20 +522,20 @@ impl Mutation {
             let text = format!(
                 "admission webhook {name} attempted to modify the object, which is not supported for this operation"
             );
-            return Err(Refusal::Denied(internal(&text)));
+            return Err(CallRefusal::Denied(internal(&text)));
         };
         if response.patch_type != "JSONPatch" {
             let found = quote(&response.patch_type);
-            return Err(Refusal::Call(format!("unsupported patch type {found}")));
+            return Err(CallRefusal::Call(format!("unsupported patch type {found}")));
         }
 
         let patched = patch::apply(object, &patch);
-        let patched = patched.map_err(|error| Refusal::Denied(internal(&error)))?;
+        let patched = patched.map_err(|error| CallRefusal::Denied(internal(&error)))?;
         let is_changed = patched != *object;
         // A patch may add parts whose fields have defaults, and the next webhook expects complete
         // objects.
         let defaulted = cluster.defaulted(&self.objects.kind, patched);
-        self.objects.object = Some(defaulted.map_err(Refusal::Denied)?);
+        self.objects.object = Some(defaulted.map_err(CallRefusal::Denied)?);
         self.is_dirty = true;
 
         let note = [

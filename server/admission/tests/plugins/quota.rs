@@ -2,7 +2,7 @@
 
 use fieldmanager_access::User;
 use fieldmanager_admission::plugins::{all, recount};
-use fieldmanager_admission::{AdmissionRequest, Denial, Operation};
+use fieldmanager_admission::{AdmissionOperation, AdmissionRequest, Denial};
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 
@@ -17,7 +17,7 @@ fn create_map(cluster: &FakeCluster) -> Result<Value, Denial> {
     let kind = GroupVersionKind::from_api_version_kind("v1", "ConfigMap");
     let object = value("{metadata: {name: a, namespace: shop}}");
     let request = AdmissionRequest {
-        operation: Operation::Create,
+        operation: AdmissionOperation::Create,
         kind: &kind,
         group: "",
         version: "v1",

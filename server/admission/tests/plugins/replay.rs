@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fieldmanager_access::User;
 use fieldmanager_admission::plugins::all;
-use fieldmanager_admission::{Admission, AdmissionRequest, Cluster, Denial, Operation};
+use fieldmanager_admission::{Admission, AdmissionOperation, AdmissionRequest, Cluster, Denial};
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::{Map, Value};
 
@@ -129,9 +129,9 @@ impl Replay {
         let dry_run = line.get("dry").is_some();
         let request = AdmissionRequest {
             operation: if is_create {
-                Operation::Create
+                AdmissionOperation::Create
             } else {
-                Operation::Update
+                AdmissionOperation::Update
             },
             kind: &kind,
             group: &resource[0],

@@ -1,7 +1,7 @@
 //! Conversion webhooks: what they are sent, and which answers are refused.
 
-use fieldmanager_admission::conversion::{ConversionWebhook, Converter};
-use fieldmanager_admission::webhooks::{ClientConfig, Target};
+use fieldmanager_admission::conversion::{ConversionWebhook, WebhookConverter};
+use fieldmanager_admission::webhooks::{ClientConfig, WebhookAddress};
 use fieldmanager_value::{Map, Value};
 
 use super::{Replay, at, block_on, list, recordings, text, uids};
@@ -12,7 +12,7 @@ fn webhook(versions: &[Value]) -> ConversionWebhook {
         .map(|version| version.as_str().unwrap().to_owned());
     ConversionWebhook {
         client: ClientConfig {
-            target: Target::Url("https://127.0.0.1/convert".to_owned()),
+            target: WebhookAddress::Url("https://127.0.0.1/convert".to_owned()),
             ca_bundle: Vec::new(),
         },
         review_versions: versions.collect(),
@@ -33,7 +33,7 @@ fn run(line: &Value) -> Vec<String> {
     let message = text(line, "body.message");
     let failure = message.split_once(" failed: ").map_or("", |(_, text)| text);
     let replay = Replay::new(calls.clone(), failure);
-    let converter = Converter::new(replay.clone(), uids());
+    let converter = WebhookConverter::new(replay.clone(), uids());
     let webhook = webhook(&list(line, "versions"));
     let mut differences = Vec::new();
     for call in &calls {
@@ -107,12 +107,12 @@ fn thing(name: &str, version: &str) -> Value {
 }
 
 /// The answer `body` to any review.
-fn replying(body: &str) -> Converter {
+fn replying(body: &str) -> WebhookConverter {
     let call = format!(
         r#"{{"url":"?timeout=30s","sent":{{"request":{{"uid":"$UID"}}}},"answer":{{"code":200,"type":"application/json","body":{}}}}}"#,
         Value::from(body).to_json()
     );
-    Converter::new(
+    WebhookConverter::new(
         Replay::new(vec![Value::from_json(&call).unwrap()], ""),
         uids(),
     )

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fieldmanager_admission::webhooks::{
-    CallError, Caller, ClientConfig, HttpCaller, MAX_ANSWER_BYTES, Resolver, Target,
+    CallError, Caller, ClientConfig, HttpCaller, MAX_ANSWER_BYTES, Resolver, WebhookAddress,
 };
 use futures::future::{BoxFuture, ready};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
@@ -151,12 +151,12 @@ where
     let _ = stream.shutdown().await;
 }
 
-fn url(port: u16) -> Target {
-    Target::Url(format!("https://127.0.0.1:{port}/hook"))
+fn url(port: u16) -> WebhookAddress {
+    WebhookAddress::Url(format!("https://127.0.0.1:{port}/hook"))
 }
 
-fn service(name: &str) -> Target {
-    Target::Service {
+fn service(name: &str) -> WebhookAddress {
+    WebhookAddress::Service {
         namespace: "shop".to_owned(),
         name: name.to_owned(),
         path: "/hook".to_owned(),
@@ -168,7 +168,7 @@ fn caller(address: &str, roots: &str) -> HttpCaller {
     HttpCaller::new(Arc::new(Services(address.to_owned())), roots.as_bytes()).unwrap()
 }
 
-async fn post(caller: &HttpCaller, target: Target, bundle: &str) -> Result<String, String> {
+async fn post(caller: &HttpCaller, target: WebhookAddress, bundle: &str) -> Result<String, String> {
     let config = ClientConfig {
         target,
         ca_bundle: bundle.as_bytes().to_vec(),
@@ -202,7 +202,7 @@ fn failures_have_the_words_of_kube_apiserver() {
             refused.ends_with(": dial tcp 127.0.0.1:1: connect: connection refused"),
             "{refused}"
         );
-        let lookup = Target::Url("https://nosuch.invalid/hook".to_owned());
+        let lookup = WebhookAddress::Url("https://nosuch.invalid/hook".to_owned());
         let lookup = post(&caller, lookup, &made.ca).await.unwrap_err();
         assert!(
             lookup.ends_with(": dial tcp: lookup nosuch.invalid: no such host"),

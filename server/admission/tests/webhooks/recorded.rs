@@ -6,8 +6,8 @@ use std::sync::Arc;
 use fieldmanager_access::{Attributes, Decision, User};
 use fieldmanager_admission::webhooks::{MatchConditions, Webhooks};
 use fieldmanager_admission::{
-    Admission, AdmissionRequest, Admitted, Cluster, Denial, Equivalent, Operation, ResourceName,
-    mutate, validate,
+    Admission, AdmissionOperation, AdmissionRequest, Admitted, Cluster, Denial, Equivalent,
+    ResourceName, mutate, validate,
 };
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::{Map, Value};
@@ -237,10 +237,10 @@ impl Owned {
         let object = |name: &str| Some(at(&self.review, name)).filter(|value| !value.is_null());
         AdmissionRequest {
             operation: match text(&self.review, "operation") {
-                "CREATE" => Operation::Create,
-                "UPDATE" => Operation::Update,
-                "DELETE" => Operation::Delete,
-                _ => Operation::Connect,
+                "CREATE" => AdmissionOperation::Create,
+                "UPDATE" => AdmissionOperation::Update,
+                "DELETE" => AdmissionOperation::Delete,
+                _ => AdmissionOperation::Connect,
             },
             kind: &self.kind,
             group: text(&self.review, "requestResource.group"),

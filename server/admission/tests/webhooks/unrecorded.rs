@@ -7,7 +7,8 @@ use std::time::Duration;
 use fieldmanager_access::{Attributes, Decision, User};
 use fieldmanager_admission::webhooks::{CallError, Caller, ClientConfig, Webhooks};
 use fieldmanager_admission::{
-    Admission, AdmissionRequest, Admitted, Answer, Cluster, Denial, Operation, ResourceName, mutate,
+    Admission, AdmissionAnswer, AdmissionOperation, AdmissionRequest, Admitted, Cluster, Denial,
+    ResourceName, mutate,
 };
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::{Map, Value};
@@ -98,7 +99,11 @@ impl Admission for Plugin {
         true
     }
 
-    fn mutate<'a>(&'a self, request: AdmissionRequest<'a>, _: &'a dyn Cluster) -> Answer<'a> {
+    fn mutate<'a>(
+        &'a self,
+        request: AdmissionRequest<'a>,
+        _: &'a dyn Cluster,
+    ) -> AdmissionAnswer<'a> {
         self.0.fetch_add(1, Ordering::Relaxed);
         let mut admitted = Admitted::default();
         let metadata = request.field(&["metadata"]).as_map().unwrap();
@@ -142,7 +147,7 @@ fn request<'a>(
     dry_run: bool,
 ) -> AdmissionRequest<'a> {
     AdmissionRequest {
-        operation: Operation::Create,
+        operation: AdmissionOperation::Create,
         kind,
         group: "",
         version: "v1",

@@ -2,7 +2,8 @@
 
 use fieldmanager_value::Value;
 
-use super::delete::{read_body, success};
+use super::body::read_body;
+use super::delete::success;
 use super::failure::until_written;
 use super::{Answer, Call, Content, Core, Failure, Verb};
 use crate::object::{at_revision, with, with_field};

@@ -4,15 +4,15 @@ use std::sync::{Arc, LazyLock};
 
 use fieldmanager_access::{Attributes, Decision, User};
 use fieldmanager_admission::{
-    AdmissionRequest, Admitted, Cluster, Denial, Equivalent, Operation, ResourceName, mutate,
-    validate,
+    AdmissionOperation, AdmissionRequest, Admitted, Cluster, Denial, Equivalent, ResourceName,
+    mutate, validate,
 };
 use fieldmanager_handlers::{Outcome, Pending, Subresource};
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 use futures::future::BoxFuture;
 
-use super::read::internal;
+use super::failure::internal;
 use super::{Call, Core, Failure, Verb};
 use crate::log::note;
 use crate::object::{has_items, map, metadata, text, with, with_metadata};
@@ -36,7 +36,7 @@ enum Phase {
 pub(super) struct Subject<'a> {
     pub(super) served: &'a Served,
     pub(super) kind: &'a GroupVersionKind,
-    pub(super) operation: Operation,
+    pub(super) operation: AdmissionOperation,
     pub(super) subresource: &'a str,
     pub(super) namespace: &'a str,
     pub(super) name: &'a str,
@@ -51,9 +51,9 @@ impl<'a> Subject<'a> {
             served: call.served,
             kind,
             operation: if creates {
-                Operation::Create
+                AdmissionOperation::Create
             } else {
-                Operation::Update
+                AdmissionOperation::Update
             },
             subresource: call.subresource,
             namespace: call.namespace,
@@ -336,9 +336,10 @@ impl Cluster for Core {
             version: other.facts.version.to_string(),
             resource: other.facts.plural.to_string(),
             // The kind of a subresource, such as `Scale`, is the same for all versions.
-            kind: match request.kind == served.kind() {
-                true => other.kind().clone(),
-                false => request.kind.clone(),
+            kind: if request.kind == served.kind() {
+                other.kind().clone()
+            } else {
+                request.kind.clone()
             },
         });
         equivalents.collect()
@@ -374,10 +375,11 @@ impl Cluster for Core {
         let decoded = handlers.decoded(Subresource::Object, &object);
         let decoded = decoded.map_err(internal)?;
         // A custom resource keeps the fields that its schema does not have until it is stored.
-        Ok(match served.is_builtin() {
-            true => decoded,
-            false => handlers.defaulted(&object),
-        })
+        if served.is_builtin() {
+            Ok(decoded)
+        } else {
+            Ok(handlers.defaulted(&object))
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use fieldmanager_value::Value;
 use super::actions::done;
 use super::admission::refused;
 use super::conditions::{since, with_condition};
-use super::read::internal;
+use super::failure::internal;
 use super::{Answer, Call, Core, Failure};
 use crate::object::{has_items, is_terminating, map, metadata, text, with_field, with_metadata};
 

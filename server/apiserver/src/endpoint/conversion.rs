@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fieldmanager_admission::conversion::{ConversionWebhook, Converter, checked};
+use fieldmanager_admission::conversion::{ConversionWebhook, WebhookConverter, checked};
 use fieldmanager_handlers::Outcome;
 use fieldmanager_handlers::custom::Decoder;
 use fieldmanager_structural::crd::CustomResource;
@@ -24,7 +24,7 @@ struct OfDefinition {
 }
 
 enum By {
-    Webhook(Result<(Arc<Converter>, ConversionWebhook), String>),
+    Webhook(Result<(Arc<WebhookConverter>, ConversionWebhook), String>),
     Closure(Arc<Convert>),
 }
 
@@ -35,12 +35,12 @@ impl OfDefinition {
     fn check_version(&self, preposition: &str, api_version: &str) -> Result<(), String> {
         let mut versions = self.resource.versions.iter();
         let group = &self.resource.group;
-        match versions.any(|version| format!("{group}/{}", version.name) == api_version) {
-            true => Ok(()),
-            false => Err(format!(
-                "request to convert CR {preposition} an invalid group/version: {api_version}"
-            )),
+        if versions.any(|version| format!("{group}/{}", version.name) == api_version) {
+            return Ok(());
         }
+        Err(format!(
+            "request to convert CR {preposition} an invalid group/version: {api_version}"
+        ))
     }
 }
 

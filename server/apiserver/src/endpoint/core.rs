@@ -9,7 +9,7 @@ use fieldmanager_value::Value;
 
 use super::cursors::Cursors;
 use super::inert::Inert;
-use super::quota::Recounts;
+use super::recounts::Recounts;
 use super::siblings::Siblings;
 use crate::access::{Access, AccessOptions};
 use crate::documents::Documents;

@@ -5,10 +5,11 @@ use fieldmanager_handlers::Refused;
 use fieldmanager_managedfields::{Cause, Details, Status};
 
 use fieldmanager_value::Value;
+use fieldmanager_value::internal::proceed;
 
 use super::call::Call;
-use super::read::internal;
 use crate::object::{to_value, with_field};
+use crate::pool::TIMED_OUT;
 use crate::registry::Served;
 use crate::store::{Entry, InvalidKey, MAX_FAULTS, StoreError};
 
@@ -88,8 +89,8 @@ impl Failure {
 
     /// 504: the request did not end before its deadline.
     pub(crate) fn timed_out() -> Self {
-        let message = "Timeout: request did not complete within requested timeout - context deadline exceeded";
-        Status::failure(504, "Timeout", message.to_owned(), Some(Details::default())).into()
+        let details = Some(Details::default());
+        Status::failure(504, "Timeout", TIMED_OUT.to_owned(), details).into()
     }
 
     /// 405.
@@ -175,13 +176,11 @@ impl Failure {
         let failure = texts.fold(failure, |failure, (key, text)| {
             failure.cause("UnexpectedServerResponse", &text, key)
         });
-        match faults.len() >= MAX_FAULTS {
-            true => {
-                let text = "too many errors, the list is truncated";
-                failure.cause("FieldValueTooMany", text, "")
-            }
-            false => failure,
+        if faults.len() < MAX_FAULTS {
+            return failure;
         }
+        let text = "too many errors, the list is truncated";
+        failure.cause("FieldValueTooMany", text, "")
     }
 
     /// The failure with a cause.
@@ -190,6 +189,24 @@ impl Failure {
         details.causes.push(Cause::new(reason, message, field));
         self
     }
+}
+
+/// An error if the work of this thread was stopped, so that results made meanwhile are incomplete.
+pub(crate) fn check_deadline() -> Result<(), Failure> {
+    if proceed(1) {
+        Ok(())
+    } else {
+        Err(Failure::timed_out())
+    }
+}
+
+/// 500: a fault of the server.
+pub(super) fn internal(message: String) -> Failure {
+    Failure::new(
+        500,
+        "InternalError",
+        format!("Internal error occurred: {message}"),
+    )
 }
 
 /// The code and the reason of an answer in the log. Success has the given code.

@@ -6,6 +6,7 @@ mod admission;
 mod aggregation;
 mod answer;
 mod binding;
+mod body;
 mod call;
 mod collect;
 mod conditions;
@@ -14,6 +15,7 @@ mod core;
 mod cursors;
 mod definition;
 mod delete;
+mod deletion;
 mod ending;
 mod eviction;
 mod failure;
@@ -23,6 +25,7 @@ mod lifecycle;
 mod list;
 mod quota;
 mod read;
+mod recounts;
 mod review;
 mod selection;
 mod services;
@@ -34,7 +37,7 @@ pub(crate) use answer::{Answer, Content, Listed};
 pub(crate) use call::{Call, Verb};
 pub(crate) use collect::Deletions;
 pub(crate) use core::{Core, Resources};
-pub(crate) use failure::{Failure, logged};
+pub(crate) use failure::{Failure, check_deadline, logged};
 
 impl Core {
     /// Answers a request to a resource.

@@ -2,14 +2,11 @@
 //!
 //! Behaviour: `k8s.io/kubernetes/pkg/controller/resourcequota`.
 
-use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use fieldmanager_admission::Cluster;
 use fieldmanager_admission::plugins::recount;
 use fieldmanager_handlers::Action;
-use tokio::sync::Notify;
 
 use super::{Core, Failure};
 use crate::registry::Served;
@@ -28,13 +25,6 @@ const SHRINKING: [&str; 5] = [
     "resourcequotas",
     "services",
 ];
-
-/// The namespaces whose quotas have to be counted again.
-#[derive(Default)]
-pub(super) struct Recounts {
-    namespaces: Mutex<BTreeSet<String>>,
-    added: Notify,
-}
 
 impl Core {
     /// Counts again, now or soon, what the quotas of the namespace of an object have, after a write of it. A quota that a
@@ -62,13 +52,7 @@ impl Core {
         }
         let quotas = Cluster::list(self, QUOTAS, namespace).await?;
         if !quotas.is_empty() {
-            let mut all = self
-                .recounts
-                .namespaces
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            all.insert(namespace.to_owned());
-            self.recounts.added.notify_one();
+            self.recounts.add(namespace);
         }
         Ok(())
     }
@@ -87,14 +71,7 @@ impl Core {
     /// Counts quotas again as it becomes necessary, until the store is closed.
     pub(crate) async fn keep_recounting(&self) {
         loop {
-            self.recounts.added.notified().await;
-            let namespaces = std::mem::take(
-                &mut *self
-                    .recounts
-                    .namespaces
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner),
-            );
+            let namespaces = self.recounts.next().await;
             for namespace in namespaces {
                 if let Err(failure) = self.recount(&namespace).await {
                     let reason = failure.status.message;

@@ -2,6 +2,7 @@
 
 use fieldmanager_handlers::Subresource;
 
+use super::failure::internal;
 use super::{Answer, Call, Core, Failure};
 use crate::store::Revision;
 
@@ -52,13 +53,4 @@ impl Core {
 /// 504: the store has not reached the version that a read asks for.
 pub(super) fn too_large(requested: Revision, current: Revision) -> Failure {
     crate::store::StoreError::Future { requested, current }.into()
-}
-
-/// 500: a fault of the server.
-pub(super) fn internal(message: String) -> Failure {
-    Failure::new(
-        500,
-        "InternalError",
-        format!("Internal error occurred: {message}"),
-    )
 }

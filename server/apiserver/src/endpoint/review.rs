@@ -6,7 +6,7 @@ use fieldmanager_managedfields::Status;
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::Value;
 
-use super::read::internal;
+use super::failure::internal;
 use super::token::Holder;
 use super::{Answer, Call, Core, Failure};
 use crate::access::user_info;

@@ -6,8 +6,8 @@ use fieldmanager_access::User;
 use fieldmanager_access::tokens::{ObjectLookup, TokenIssuer, TokenRequest};
 use fieldmanager_value::Value;
 
-use super::delete::read_body;
-use super::read::internal;
+use super::body::read_body;
+use super::failure::internal;
 use super::{Answer, Call, Core, Failure};
 use crate::access::{Peer, admin, bearer};
 use crate::object::text;

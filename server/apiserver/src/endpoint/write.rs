@@ -4,12 +4,12 @@ use fieldmanager_handlers::{Action, Method, Outcome, Pending, Request, Resource,
 use fieldmanager_value::Value;
 
 use super::admission::{self, Subject, write_options};
-use super::read::internal;
+use super::failure::{check_deadline, internal};
 use super::services::Allocation;
 use super::{Answer, Call, Core, Failure, Verb};
 use crate::access::user_info;
 use crate::object::{metadata, text, with, with_metadata};
-use crate::pool::{check_deadline, completing, enter};
+use crate::pool::{completing, enter};
 use crate::store::{Entry, Key, Revision, SharedStore, StoreError, Write, unshared_bytes};
 
 /// How often a name is generated for one object, and how often a request is overtaken by other writes before it runs on the

@@ -25,7 +25,7 @@ use http_body_util::{BodyExt, BodyStream, StreamBody};
 
 use crate::access::admin;
 use crate::budget::{FREE, Reservation};
-use crate::endpoint::{Answer, Call, Content, Core, Failure, Verb, logged};
+use crate::endpoint::{Answer, Call, Content, Core, Failure, Verb, check_deadline, logged};
 use crate::facts;
 use crate::fault::{Cut, Effect, Faults, Target};
 use crate::gate::{Gate, busy};
@@ -239,7 +239,7 @@ where
 
     // A write that took place is answered after its deadline too: the client would repeat it otherwise.
     if is_read {
-        pool::check_deadline()?;
+        check_deadline()?;
     }
 
     // A watch takes its place until its body is dropped.

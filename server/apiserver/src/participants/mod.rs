@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use fieldmanager_admission::conversion::Converter;
+use fieldmanager_admission::conversion::WebhookConverter;
 #[cfg(feature = "net")]
 use fieldmanager_admission::webhooks::{HttpCaller, Webhooks};
 use fieldmanager_admission::{Admission, plugins};
@@ -31,7 +31,7 @@ pub(crate) struct Participants {
     /// All of them. Quotas come last, since they charge for what is admitted.
     all: Arc<[Arc<dyn Admission>]>,
     /// What calls conversion webhooks; `None` if the server can call none.
-    pub(crate) converter: Option<Arc<Converter>>,
+    pub(crate) converter: Option<Arc<WebhookConverter>>,
     /// What converts the objects of a definition in place of its webhook, by the name of the definition.
     pub(crate) converters: BTreeMap<String, Arc<Convert>>,
     /// How webhooks are reached.
@@ -107,7 +107,10 @@ impl Participants {
                 let source = source.clone();
                 let (caller, uids) = (Arc::new(caller), Arc::new(move || source.uid()) as _);
                 let from_pool = Arc::new(FromPool(Arc::clone(&caller)));
-                self.converter = Some(Arc::new(Converter::new(caller.clone(), Arc::clone(&uids))));
+                self.converter = Some(Arc::new(WebhookConverter::new(
+                    caller.clone(),
+                    Arc::clone(&uids),
+                )));
                 all.push(Arc::new(Webhooks::mutating(
                     from_pool.clone(),
                     Arc::clone(&uids),

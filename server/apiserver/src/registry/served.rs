@@ -13,7 +13,6 @@ use fieldmanager_value::{Map, Str, Value};
 
 use super::Definition;
 use super::beta::from_beta;
-use crate::endpoint::Failure;
 use crate::facts::{self, ResourceFacts, SelectableField, resource_of_definition};
 use crate::object::{in_group, with_metadata};
 use crate::pool;
@@ -177,7 +176,7 @@ impl Served {
                 Some(conversion) => {
                     let convert = move |object: &Value, version: &str| {
                         pool::wait(conversion.convert(object.clone(), version))
-                            .unwrap_or_else(|| Err(Failure::timed_out().status.message))
+                            .unwrap_or_else(|| Err(pool::TIMED_OUT.to_owned()))
                     };
                     Resource::converted(&definition.resource, &kind.version, Arc::new(convert))?
                 }

@@ -52,9 +52,11 @@ pub(crate) struct Converting {
 
 impl Converting {
     async fn convert(&self, object: Value, version: &str) -> Result<Value, String> {
-        let converted = match object.get("apiVersion").and_then(Value::as_str) == Some(version) {
-            true => object,
-            false => self.conversion.convert(object, version).await?,
+        let is_at_version = object.get("apiVersion").and_then(Value::as_str) == Some(version);
+        let converted = if is_at_version {
+            object
+        } else {
+            self.conversion.convert(object, version).await?
         };
         self.conversion.pruned(&converted)
     }
@@ -104,9 +106,10 @@ impl Converting {
                 break;
             }
         }
-        match faults.is_empty() {
-            true => Ok(entries),
-            false => Err(StoreError::Undecodable(faults)),
+        if faults.is_empty() {
+            Ok(entries)
+        } else {
+            Err(StoreError::Undecodable(faults))
         }
     }
 

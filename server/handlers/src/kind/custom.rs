@@ -100,12 +100,13 @@ impl Kind for Custom {
     }
 
     fn stored(&self, object: &Value) -> (Value, Option<Value>) {
-        let stored = match self.converts_by_webhook {
-            true => object.clone(),
-            false => match self.decoder.to_stored(object) {
+        let stored = if self.converts_by_webhook {
+            object.clone()
+        } else {
+            match self.decoder.to_stored(object) {
                 Ok(stored) => stored,
                 Err(_) => return (object.clone(), None),
-            },
+            }
         };
         let stored = with_whole_numbers(&stored).unwrap_or(stored);
         // The answer is what a read gives: fields that the stored version lacks are gone, and the status, which a create

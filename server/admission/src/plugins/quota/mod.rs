@@ -16,7 +16,9 @@ use self::charge::Charge;
 use super::amounts::{Amounts, add, amounts, to_value};
 use super::object::{at, entries, name, set, text};
 use super::plugin::{is_create, is_write};
-use crate::{Admission, AdmissionRequest, Admitted, Answer, Cluster, Denial, ResourceName};
+use crate::{
+    Admission, AdmissionAnswer, AdmissionRequest, Admitted, Cluster, Denial, ResourceName,
+};
 
 /// How often the status of a quota is written, should others write it at the same time.
 const ATTEMPTS: usize = 4;
@@ -48,7 +50,7 @@ impl Admission for ResourceQuota {
         &'a self,
         request: AdmissionRequest<'a>,
         cluster: &'a dyn Cluster,
-    ) -> Answer<'a> {
+    ) -> AdmissionAnswer<'a> {
         Box::pin(async move {
             if !cluster.list(QUOTAS, request.namespace).await?.is_empty() {
                 let charge = Charge::new((request.group, request.resource), cluster).await?;

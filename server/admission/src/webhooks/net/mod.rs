@@ -23,7 +23,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 
 use self::words::{exchange_words, handshake_words, io_words};
-use super::caller::{CallError, Caller, ClientConfig, Target};
+use super::caller::{CallError, Caller, ClientConfig, WebhookAddress};
 
 /// The most bytes of an answer. kube-apiserver has no limit.
 pub const MAX_ANSWER_BYTES: usize = 16 << 20;
@@ -60,11 +60,11 @@ pub trait Resolver: Send + Sync {
 pub struct HttpCaller {
     resolver: Arc<dyn Resolver>,
     roots: Vec<CertificateDer<'static>>,
-    clients: Mutex<HashMap<ClientConfig, Arc<Client>>>,
+    clients: Mutex<HashMap<ClientConfig, Arc<Connections>>>,
 }
 
 /// The connections to a webhook.
-struct Client {
+struct Connections {
     tls: TlsConnector,
     idle: Mutex<Vec<Connection>>,
 }
@@ -86,7 +86,7 @@ impl HttpCaller {
         })
     }
 
-    fn client(&self, config: &ClientConfig) -> Result<Arc<Client>, String> {
+    fn client(&self, config: &ClientConfig) -> Result<Arc<Connections>, String> {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = clients.get(config) {
             return Ok(client.clone());
@@ -96,7 +96,7 @@ impl HttpCaller {
         } else {
             read_certificates(&config.ca_bundle)?
         };
-        let client = Arc::new(Client {
+        let client = Arc::new(Connections {
             tls: TlsConnector::from(Arc::new(tls::configure(roots)?)),
             idle: Mutex::default(),
         });
@@ -111,15 +111,15 @@ impl HttpCaller {
     /// A new connection to a webhook.
     async fn connect(
         &self,
-        client: &Client,
+        client: &Connections,
         config: &ClientConfig,
         uri: &Uri,
     ) -> Result<Connection, String> {
         let host = uri.host().unwrap_or_default();
         let mut is_plain = uri.scheme_str() == Some("http");
         let address = match &config.target {
-            Target::Url(_) => format!("{host}:{}", uri.port_u16().unwrap_or(443)),
-            Target::Service {
+            WebhookAddress::Url(_) => format!("{host}:{}", uri.port_u16().unwrap_or(443)),
+            WebhookAddress::Service {
                 namespace,
                 name,
                 port,
@@ -148,7 +148,7 @@ impl HttpCaller {
     /// Sends a request, on a connection that is idle if there is one, and gives the head of the answer.
     async fn send(
         &self,
-        client: &Client,
+        client: &Connections,
         config: &ClientConfig,
         url: &str,
         body: &Bytes,
@@ -272,7 +272,7 @@ impl Caller for HttpCaller {
     }
 }
 
-impl Client {
+impl Connections {
     fn take_idle(&self) -> Option<Connection> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.retain(|connection| !connection.is_closed());
