@@ -247,12 +247,13 @@ fn repeats_an_entry(object: &Value) -> bool {
         .get("metadata")
         .and_then(|metadata| metadata.get("managedFields"))
         .and_then(Value::as_list);
-    let managers: Vec<_> = entries
-        .into_iter()
-        .flatten()
-        .map(|entry| {
-            ["manager", "operation", "apiVersion", "subresource"].map(|name| entry.get(name))
-        })
-        .collect();
-    (1..managers.len()).any(|end| managers[..end].contains(&managers[end]))
+    let mut known = Vec::new();
+    let mut managers = entries.into_iter().flatten().map(|entry| {
+        ["manager", "operation", "apiVersion", "subresource"].map(|name| entry.get(name))
+    });
+    managers.any(|manager| {
+        let repeats = known.contains(&manager);
+        known.push(manager);
+        repeats
+    })
 }

@@ -23,7 +23,7 @@ pub(crate) use lists::Lists;
 use services::{Addresses, FromPool, Services};
 
 /// What takes part in admission, in the order in which it is asked, and what converts objects.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Participants {
     /// The names of plugins that do not run.
     disabled: Vec<String>,
@@ -47,20 +47,6 @@ impl fmt::Debug for Participants {
         f.debug_list()
             .entries(self.all.iter().map(|one| one.name()))
             .finish()
-    }
-}
-
-impl Default for Participants {
-    fn default() -> Self {
-        Participants {
-            disabled: Vec::new(),
-            closures: Vec::new(),
-            all: Arc::default(),
-            converter: None,
-            converters: BTreeMap::new(),
-            #[cfg(feature = "net")]
-            addresses: Addresses::default(),
-        }
     }
 }
 

@@ -32,8 +32,7 @@ impl Counts {
     fn of_key(&self, key: &Key) -> Option<&AtomicU64> {
         let parts = key.parts();
         let is_counted = |(group, resource): &(&str, &str)| {
-            *resource == parts.plural && *group == parts.group
-                || resource.is_empty() && *group == parts.group
+            *group == parts.group && (resource.is_empty() || *resource == parts.plural)
         };
         self.numbers.get(self.of.iter().position(is_counted)?)
     }
