@@ -372,8 +372,16 @@ impl Cluster for Core {
             return Ok(object);
         };
         let handlers = served.handlers().map_err(internal)?;
+        let fault = |cause: String| internal(cause.clone()).cause("", &cause, "");
+        let (found, version) = (text(&object, &["kind"]), text(&object, &["apiVersion"]));
+        if served.is_builtin() && !found.is_empty() && found != kind.kind.as_str() {
+            let scheme = "scheme \"pkg/runtime/scheme.go:111\"";
+            let cause =
+                format!("no kind {found:?} is registered for version {version:?} in {scheme}");
+            return Err(fault(cause).into());
+        }
         let decoded = handlers.decoded(Subresource::Object, &object);
-        let decoded = decoded.map_err(internal)?;
+        let decoded = decoded.map_err(fault)?;
         // A custom resource keeps the fields that its schema does not have until it is stored.
         if served.is_builtin() {
             Ok(decoded)
