@@ -184,7 +184,7 @@ def main():
                 if new:
                     unexplained.append(request)
                     report(number, request, different, answer, requests.active())
-                if different:
+                if new:
                     requests.repair(sides, request)
         finally:
             stop()
