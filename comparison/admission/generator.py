@@ -559,8 +559,9 @@ class Requests:
         spec |= self.maybe(0.3, {"matchPolicy": self.one("Exact", "Equivalent")})
         spec |= self.maybe(0.2, {"namespaceSelector": self.one({"matchLabels": {"hook": "yes"}}, {"matchExpressions": [{"key": "hook", "operator": "NotIn", "values": ["yes"]}]})})
         spec |= self.maybe(0.2, {"objectSelector": self.one({"matchLabels": {"app": "web"}}, {"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]})})
-        spec |= self.maybe(0.2, {"admissionReviewVersions": self.one(["v1beta1", "v1"], ["v2", "v1beta1"], ["v1beta1"])})
+        # An answer of another version than the review is a refusal too.
         if kind == "Mutating":
+            spec |= self.maybe(0.2, {"admissionReviewVersions": self.one(["v1beta1", "v1"], ["v2", "v1beta1"], ["v1beta1"])})
             spec |= self.maybe(0.4, {"reinvocationPolicy": self.one("IfNeeded", "IfNeeded", "Never")})
         if r.random() < 0.03:
             spec |= self.one({"sideEffects": "Unknown"}, {"timeoutSeconds": 31}, {"failurePolicy": "Odd"}, {"admissionReviewVersions": []}, {"rules": [{"operations": ["*"]}]})

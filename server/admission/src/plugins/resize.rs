@@ -29,7 +29,11 @@ pub(super) const POD_RESIZE_VALIDATOR: Plugin = Plugin {
     steps: Validate(check_size),
 };
 
-const FEATURE: &str = "InPlacePodLevelResourcesVerticalScaling";
+/// The features that a change of the resources of a Pod, and of its init containers, needs.
+const FEATURES: [&str; 2] = [
+    "InPlacePodLevelResourcesVerticalScaling",
+    "InPlacePodVerticalScalingInitContainers",
+];
 
 /// Whether a request changes the spec of a Pod that has a node.
 fn changes_bound_pod(request: &AdmissionRequest<'_>, subresources: &[&str]) -> bool {
@@ -53,23 +57,35 @@ fn check_features<'a>(
     cluster: &'a dyn Cluster,
 ) -> AdmissionAnswer<'a> {
     Box::pin(async move {
-        // Only the resources of the Pod as a whole need the feature.
-        let stays = ["requests", "limits"].into_iter().all(|side| {
-            let path = ["spec", "resources", side];
-            let [new, old] = [request.field(&path), request.old_field(&path)].map(amounts);
-            are_equal(&new, &old)
-        });
-        if stays {
+        let (new, old) = (request.field(&["spec"]), request.old_field(&["spec"]));
+        let stays = |new: &Value, old: &Value| {
+            ["requests", "limits"].into_iter().all(|side| {
+                let [new, old] = [new, old].map(|of| amounts(at(of, &["resources", side])));
+                are_equal(&new, &old)
+            })
+        };
+        // A sidecar is resized as a container is.
+        let containers = |of| items(of, &["initContainers"]);
+        let changes_init = containers(old)
+            .zip(containers(new))
+            .any(|(old, new)| text(old, &["restartPolicy"]) != "Always" && !stays(new, old));
+        let needed = FEATURES.into_iter().zip([!stays(new, old), changes_init]);
+        let mut needed: Vec<&str> = needed.filter_map(|(name, is)| is.then_some(name)).collect();
+        if needed.is_empty() {
             return Ok(Admitted::default());
         }
         let node = node(&request, cluster).await?;
-        if items(&node, &["status", "declaredFeatures"]).any(|own| own.as_str() == Some(FEATURE)) {
+        let declared = items(&node, &["status", "declaredFeatures"]).filter_map(Value::as_str);
+        let declared: Vec<&str> = declared.collect();
+        needed.retain(|name| !declared.contains(name));
+        if needed.is_empty() {
             return Ok(Admitted::default());
         }
 
         let name = name(&node);
         Err(request.forbidden(&format!(
-            "pod update requires features {FEATURE} which are not available on node {name:?}"
+            "pod update requires features {} which are not available on node {name:?}",
+            needed.join(", ")
         )))
     })
 }
