@@ -185,7 +185,12 @@ impl Core {
             self.check_place(call, &pending).await?;
         }
         let kind = pending.kind().clone();
-        let subject = Subject::of(call, &kind, creates);
+        // Admission knows a request by the name that it came with, even if a webhook gives the object another one.
+        let own = text(pending.object(), &["metadata", "name"]).to_owned();
+        let mut subject = Subject::of(call, &kind, creates);
+        if creates && subject.name.is_empty() {
+            subject.name = &own;
+        }
         let options = write_options(call, creates);
         let is_changed = self.mutate(&subject, &options, &mut pending).await?;
         self.check_grant(call, pending.object(), pending.old())
