@@ -6,7 +6,7 @@
     reason = "a failed test panics"
 )]
 
-use fieldmanager_apiserver::{ApiServer, Builder, Collection};
+use fieldmanager_apiserver::{ApiServer, Builder};
 use fieldmanager_value::Value;
 use futures::future::join_all;
 use serde_json::{Value as Json, json};
@@ -23,9 +23,7 @@ async fn client(builder: Builder) -> Client {
 }
 
 fn plain() -> Builder {
-    ApiServer::builder()
-        .collection(Collection::Stepped)
-        .test_api(true)
+    ApiServer::builder().test_api(true)
 }
 
 fn pod(name: &str) -> Json {

@@ -12,12 +12,15 @@ fn with_size(shop: &Value) -> Result<Option<Value>, String> {
     if spec.is_some_and(|spec| spec.get("size").is_some()) {
         return Ok(None);
     }
-    let mut shop: serde_json::Value =
-        serde_json::from_str(&shop.to_json()).map_err(|error| error.to_string())?;
-    shop["spec"]["size"] = json!(1);
-    Value::from_json(&shop.to_string())
-        .map(Some)
-        .map_err(|error| error.to_string())
+    let (Some(mut shop), Some(mut spec)) = (
+        shop.as_map().cloned(),
+        spec.and_then(Value::as_map).cloned(),
+    ) else {
+        return Err("a shop needs a spec".to_owned());
+    };
+    spec.insert("size", Value::Int(1));
+    shop.insert("spec", Value::Map(spec));
+    Ok(Some(Value::Map(shop)))
 }
 
 #[tokio::test]

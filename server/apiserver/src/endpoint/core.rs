@@ -30,6 +30,8 @@ pub(crate) struct Core {
     pub(crate) participants: Participants,
     pub(super) lists: Lists,
     pub(super) recounts: Recounts,
+    /// Whether the status of quotas is counted besides what admission adds, as by kube-controller-manager.
+    pub(crate) counts_quotas: bool,
     /// `None`: there is neither a log nor a history.
     pub(crate) log: Option<Arc<Recorder>>,
     /// `None`: the page offers no files of histories.
@@ -102,6 +104,7 @@ impl Core {
             participants,
             lists,
             recounts: Recounts::default(),
+            counts_quotas: false,
             documents: Mutex::new(resources.documents),
             definitions: tokio::sync::Mutex::default(),
             ending: Mutex::default(),

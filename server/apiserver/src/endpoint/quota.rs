@@ -8,7 +8,8 @@ use fieldmanager_admission::Cluster;
 use fieldmanager_admission::plugins::recount;
 use fieldmanager_handlers::Action;
 
-use super::{Core, Failure};
+use super::recounts::WritingIn;
+use super::{Call, Core, Failure};
 use crate::registry::Served;
 use crate::store::Key;
 
@@ -27,8 +28,14 @@ const SHRINKING: [&str; 5] = [
 ];
 
 impl Core {
+    /// What a request that writes an object in a namespace keeps until it ends; `None` if no quota is charged for it.
+    pub(super) fn writing<'c>(&'c self, call: &Call<'c>) -> Option<WritingIn<'c>> {
+        let is_charged = self.counts_quotas && !call.namespace.is_empty() && !is_quota(call.served);
+        is_charged.then(|| self.recounts.begin(call.namespace))
+    }
+
     /// Counts again, now or soon, what the quotas of the namespace of an object have, after a write of it. A quota that a
-    /// client writes has its status when the client gets the answer.
+    /// client writes has its status when the client gets the answer, unless other requests write in its namespace.
     pub(super) async fn recount_after(
         &self,
         served: &Served,
@@ -37,14 +44,14 @@ impl Core {
     ) -> Result<(), Failure> {
         let namespace = key.parts().namespace.unwrap_or_default();
         let plural = &*served.facts.plural;
-        let is_quota = (&*served.facts.group, plural) == QUOTAS;
+        let is_quota = is_quota(served);
         let may_shrink = match action {
             Action::Create => is_quota,
             Action::Update => SHRINKING.contains(&plural),
             Action::Delete => !is_quota,
             Action::Nothing => false,
         };
-        if !may_shrink || namespace.is_empty() || !self.participants.has_quotas() {
+        if !may_shrink || namespace.is_empty() || !self.counts_quotas {
             return Ok(());
         }
         if is_quota {
@@ -59,10 +66,18 @@ impl Core {
 
     /// Counts what the quotas of a namespace have.
     async fn recount(&self, namespace: &str) -> Result<(), Failure> {
-        for quota in Cluster::list(self, QUOTAS, namespace).await?.iter() {
-            // A quota that is written meanwhile is counted after that write.
-            if let Some(counted) = recount(quota, self).await? {
-                self.update_status(QUOTAS, counted).await?;
+        let quotas = Cluster::list(self, QUOTAS, namespace).await?;
+        // A request may have charged these quotas and not have stored its object. One that charges them later makes the
+        // write of the status fail.
+        if quotas.is_empty() || self.recounts.postpone(namespace) {
+            return Ok(());
+        }
+
+        for quota in quotas.iter() {
+            if let Some(counted) = recount(quota, self).await?
+                && !self.update_status(QUOTAS, counted).await?
+            {
+                self.recounts.add(namespace);
             }
         }
         Ok(())
@@ -81,4 +96,8 @@ impl Core {
             tokio::time::sleep(PAUSE).await;
         }
     }
+}
+
+fn is_quota(served: &Served) -> bool {
+    (&*served.facts.group, &*served.facts.plural) == QUOTAS
 }

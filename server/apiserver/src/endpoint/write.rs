@@ -29,6 +29,7 @@ impl Core {
             };
         }
         let handlers = call.served.handlers().map_err(internal)?;
+        let _writing = self.writing(call);
         let (now, uid) = (self.source.now(), self.source.uid());
         let options = call.query.request_options();
         let dry_run = !options.dry_run.is_empty();
@@ -112,6 +113,7 @@ impl Core {
         let options = call.query.request_options();
         let dry_run = !options.dry_run.is_empty();
         let request = self.request(call, &options, now, &uid);
+        let _writing = self.writing(call);
         let method = match call.verb {
             Verb::Update => Method::Update,
             _ => Method::Patch,
@@ -290,7 +292,10 @@ impl Core {
                 .await?;
         }
         self.written(call.served, key, &outcome).await?;
-        self.recount_after(call.served, key, outcome.action).await?;
+        // The status of a quota is what counts, and not what is counted.
+        if call.subresource.is_empty() || call.served.facts.plural != "resourcequotas" {
+            self.recount_after(call.served, key, outcome.action).await?;
+        }
         Ok(answer(outcome))
     }
 }
