@@ -8,8 +8,8 @@ of a built-in kind, and each definition, is created strictly (dry run) and lenie
 patch and a strategic merge patch, updated without a change, printed as a table, and deleted. Answers are compared but for
 what no two servers have in common: uids, versions, times, addresses and ports that the server allocates.
 
-Both servers are new, without admission plugins, and without controllers that act on objects: `fieldmanager serve
---no-collector`, and a kube-apiserver with that name, since it is a manager. It serves 10.96.0.0/16.
+Both servers are new, without admission plugins (those of ../plugins.txt), and without controllers that act on objects:
+`fieldmanager serve --no-collector --disable-admission-plugins NAME,...`, and a kube-apiserver with that name, since it is a manager. It serves 10.96.0.0/16.
 
 The program ends with 1 if answers differ otherwise than explained.txt says: a line has the kind, the request, the path of
 the difference, what this server has there if that matters, and, after " # ", the reason; each but the reason is a regular

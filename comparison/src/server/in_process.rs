@@ -65,8 +65,9 @@ impl InProcess {
             .store(object.clone())
             .source(choices.clone());
         // Without the task of the collector and the revisions of the page, only requests change the store.
-        // kube-apiserver enforces no unions.
+        // kube-apiserver enforces no unions, and the one that was recorded had no admission plugins.
         let builder = builder
+            .admission_plugins(&[])
             .collection(Collection::Stepped)
             .page(false)
             .unions(false);
