@@ -21,7 +21,7 @@ impl Quantity {
     /// ```
     /// use fieldmanager_structural::internal::Quantity;
     /// let sum = Quantity::parse("1Gi")?.plus(Quantity::parse("512M")?);
-    /// assert_eq!(sum.to_string(), "1585741824");
+    /// assert_eq!(sum.to_string(), "1548576Ki");
     /// assert_eq!(Quantity::count(0).plus(Quantity::parse("2Ki")?).to_string(), "2Ki");
     /// # Ok::<(), fieldmanager_structural::internal::QuantityError>(())
     /// ```
