@@ -6,6 +6,8 @@ use std::sync::Arc;
 use fieldmanager_access::certificates::ClientAuthorities;
 use fieldmanager_access::tokens::{Keys, TokenIssuer};
 use fieldmanager_access::{StaticTokens, User};
+#[cfg(feature = "net")]
+use fieldmanager_admission::webhooks::Authorities;
 use fieldmanager_admission::{Admission, AdmissionRequest, mutating, validating};
 use fieldmanager_value::Value;
 use tokio::task::JoinSet;
@@ -354,7 +356,7 @@ impl Builder {
     /// What is wrong with the text.
     #[cfg(feature = "net")]
     pub fn webhook_authorities(mut self, authorities: &str) -> Result<Self, String> {
-        self.participants.trust(authorities)?;
+        self.participants.addresses.authorities = Authorities::from_pem(authorities.as_bytes())?;
         Ok(self)
     }
 

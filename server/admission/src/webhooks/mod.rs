@@ -23,7 +23,7 @@ pub use caller::{CallError, Caller, ClientConfig, WebhookAddress};
 use configuration::{Webhook, read_all};
 pub(crate) use decode::decode;
 #[cfg(feature = "net")]
-pub use net::{HttpCaller, MAX_ANSWER_BYTES, MAX_CLIENTS, MAX_IDLE, Resolver};
+pub use net::{Authorities, HttpCaller, MAX_ANSWER_BYTES, MAX_CLIENTS, MAX_IDLE, Resolver};
 pub(crate) use review::map;
 use review::{Response, read_answer, write_review};
 

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fieldmanager_admission::webhooks::{
-    CallError, Caller, ClientConfig, HttpCaller, MAX_ANSWER_BYTES, Resolver, WebhookAddress,
+    Authorities, CallError, Caller, ClientConfig, HttpCaller, MAX_ANSWER_BYTES, Resolver,
+    WebhookAddress,
 };
 use futures::future::{BoxFuture, ready};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
@@ -165,7 +166,8 @@ fn service(name: &str) -> WebhookAddress {
 }
 
 fn caller(address: &str, roots: &str) -> HttpCaller {
-    HttpCaller::new(Arc::new(Services(address.to_owned())), roots.as_bytes()).unwrap()
+    let authorities = Authorities::from_pem(roots.as_bytes()).unwrap();
+    HttpCaller::new(Arc::new(Services(address.to_owned())), authorities)
 }
 
 async fn post(caller: &HttpCaller, target: WebhookAddress, bundle: &str) -> Result<String, String> {

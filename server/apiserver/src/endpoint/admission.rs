@@ -285,6 +285,9 @@ impl Cluster for Core {
         namespace: &'a str,
     ) -> BoxFuture<'a, Result<Arc<Vec<Value>>, Denial>> {
         Box::pin(async move {
+            if let Some(known) = self.lists.known((group, plural), namespace).await {
+                return Ok(known);
+            }
             let registry = self.registry();
             match registry.stored_as(group, plural) {
                 Some(served) => {

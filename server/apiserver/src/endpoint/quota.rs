@@ -19,11 +19,10 @@ const PAUSE: Duration = Duration::from_millis(100);
 const QUOTAS: (&str, &str) = ("", "resourcequotas");
 
 /// The resources of which an update can leave less.
-const SHRINKING: [&str; 5] = [
+const SHRINKING: [&str; 4] = [
     "persistentvolumeclaims",
     "pods",
     "resourceclaims",
-    "resourcequotas",
     "services",
 ];
 
@@ -47,7 +46,7 @@ impl Core {
         let is_quota = is_quota(served);
         let may_shrink = match action {
             Action::Create => is_quota,
-            Action::Update => SHRINKING.contains(&plural),
+            Action::Update => is_quota || SHRINKING.contains(&plural),
             Action::Delete => !is_quota,
             Action::Nothing => false,
         };

@@ -14,7 +14,6 @@ use crate::store::{BoxWatch, Counted, Counts, List, SharedStore};
 /// The resources whose objects are kept.
 const KEPT: &[(&str, &str)] = &[
     ("", "limitranges"),
-    ("", "namespaces"),
     ("", "resourcequotas"),
     (
         "admissionregistration.k8s.io",
@@ -25,7 +24,6 @@ const KEPT: &[(&str, &str)] = &[
         "validatingwebhookconfigurations",
     ),
     ("networking.k8s.io", "ingressclasses"),
-    ("node.k8s.io", "runtimeclasses"),
     ("scheduling.k8s.io", "priorityclasses"),
     ("storage.k8s.io", "storageclasses"),
 ];
@@ -69,9 +67,7 @@ impl Lists {
         served: &Served,
         namespace: &str,
     ) -> Result<Arc<Vec<Value>>, Failure> {
-        let name = (&*served.facts.group, &*served.facts.plural);
-        let place = KEPT.iter().position(|kept| *kept == name);
-        let Some((place, kept)) = place.and_then(|at| Some((at, self.kept.get(at)?))) else {
+        let Some((place, kept)) = self.place((&served.facts.group, &served.facts.plural)) else {
             return Ok(Arc::new(read(store, served, namespace).await?));
         };
 
@@ -85,14 +81,34 @@ impl Lists {
                 kept.insert(new).list.clone()
             }
         };
-        drop(kept);
-
-        let is_inside = |object: &&Value| text(object, &["metadata", "namespace"]) == namespace;
-        if namespace.is_empty() || list.is_empty() {
-            return Ok(list);
-        }
-        Ok(Arc::new(list.iter().filter(is_inside).cloned().collect()))
+        Ok(inside(list, namespace))
     }
+
+    /// The same, if it is known without the store: so it is for nearly every request.
+    pub(crate) async fn known(
+        &self,
+        name: (&str, &str),
+        namespace: &str,
+    ) -> Option<Arc<Vec<Value>>> {
+        let (place, kept) = self.place(name)?;
+        let mut kept = kept.lock().await;
+        let list = kept.as_mut()?.at(self.counts.at(place))?;
+        Some(inside(list, namespace))
+    }
+
+    fn place(&self, name: (&str, &str)) -> Option<(usize, &Mutex<Option<KeptList>>)> {
+        let place = KEPT.iter().position(|kept| *kept == name)?;
+        Some((place, self.kept.get(place)?))
+    }
+}
+
+/// The objects of a list that are in a namespace; all of them if it is empty.
+fn inside(list: Arc<Vec<Value>>, namespace: &str) -> Arc<Vec<Value>> {
+    if namespace.is_empty() || list.is_empty() {
+        return list;
+    }
+    let is_inside = |object: &&Value| text(object, &["metadata", "namespace"]) == namespace;
+    Arc::new(list.iter().filter(is_inside).cloned().collect())
 }
 
 impl KeptList {

@@ -5,18 +5,15 @@ mod lists;
 mod services;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use fieldmanager_admission::conversion::WebhookConverter;
 #[cfg(feature = "net")]
-use fieldmanager_admission::webhooks::{HttpCaller, Webhooks};
+use fieldmanager_admission::webhooks::{HttpCaller, Uids, Webhooks};
 use fieldmanager_admission::{Admission, plugins};
 use fieldmanager_value::Value;
 
 use crate::source::Source;
-#[cfg(feature = "net")]
-use crate::store::Memory;
 use crate::store::SharedStore;
 pub(crate) use lists::Lists;
 #[cfg(feature = "net")]
@@ -42,14 +39,6 @@ pub(crate) struct Participants {
 /// Makes an object have another `apiVersion`. The error is the text of an answer.
 pub(crate) type Convert = dyn Fn(&Value, &str) -> Result<Value, String> + Send + Sync;
 
-impl fmt::Debug for Participants {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list()
-            .entries(self.all.iter().map(|one| one.name()))
-            .finish()
-    }
-}
-
 impl Participants {
     /// Keeps the plugins with the given names only.
     pub(crate) fn retain(&mut self, names: &[&str]) {
@@ -60,18 +49,6 @@ impl Participants {
     /// Adds a participant behind the plugins of kube-apiserver that change objects.
     pub(crate) fn add(&mut self, participant: Arc<dyn Admission>) {
         self.closures.push(participant);
-    }
-
-    /// Trusts the authorities of certificates in PEM.
-    #[cfg(feature = "net")]
-    pub(crate) fn trust(&mut self, authorities: &str) -> Result<(), String> {
-        let nowhere = Services {
-            store: Arc::new(Memory::default()),
-            addresses: Addresses::default(),
-        };
-        HttpCaller::new(Arc::new(nowhere), authorities.as_bytes())?;
-        self.addresses.authorities = authorities.to_owned();
-        Ok(())
     }
 
     /// All participants of a server, whose webhooks may be services of its store.
@@ -87,22 +64,20 @@ impl Participants {
                 store: store.clone(),
                 addresses: self.addresses.clone(),
             };
-            let roots = self.addresses.authorities.as_bytes();
-            // The authorities were read before.
-            if let Ok(caller) = HttpCaller::new(Arc::new(services), roots) {
-                let source = source.clone();
-                let (caller, uids) = (Arc::new(caller), Arc::new(move || source.uid()) as _);
-                let from_pool = Arc::new(FromPool(Arc::clone(&caller)));
-                self.converter = Some(Arc::new(WebhookConverter::new(
-                    caller.clone(),
-                    Arc::clone(&uids),
-                )));
-                all.push(Arc::new(Webhooks::mutating(
-                    from_pool.clone(),
-                    Arc::clone(&uids),
-                )));
-                all.push(Arc::new(Webhooks::validating(from_pool, uids)));
-            }
+            let authorities = self.addresses.authorities.clone();
+            let caller = Arc::new(HttpCaller::new(Arc::new(services), authorities));
+            let source = source.clone();
+            let uids: Uids = Arc::new(move || source.uid());
+
+            // A conversion also serves watches, which are on no thread of the pool.
+            let from_pool = Arc::new(FromPool(caller.clone()));
+            let converter = WebhookConverter::new(caller, uids.clone());
+            self.converter = Some(Arc::new(converter));
+            all.push(Arc::new(Webhooks::mutating(
+                from_pool.clone(),
+                uids.clone(),
+            )));
+            all.push(Arc::new(Webhooks::validating(from_pool, uids)));
         }
         #[cfg(not(feature = "net"))]
         let _ = (store, source);

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fieldmanager_admission::webhooks::{CallError, Caller, ClientConfig, HttpCaller, Resolver};
+use fieldmanager_admission::webhooks::{
+    Authorities, CallError, Caller, ClientConfig, HttpCaller, Resolver,
+};
 use futures::future::BoxFuture;
 
 use crate::object::text;
@@ -16,8 +18,8 @@ use crate::store::{Key, SharedStore};
 pub(crate) struct Addresses {
     /// URLs in place of services, by `NAMESPACE/NAME`.
     pub(crate) services: BTreeMap<String, String>,
-    /// Certificates in PEM that are trusted if a configuration has none.
-    pub(crate) authorities: String,
+    /// Who is trusted if a configuration names nobody.
+    pub(crate) authorities: Authorities,
 }
 
 /// The services of a store.

@@ -56,10 +56,31 @@ pub trait Resolver: Send + Sync {
     ) -> BoxFuture<'a, Result<String, String>>;
 }
 
+/// The authorities that sign the certificates of webhooks; none by default.
+#[derive(Clone, Debug, Default)]
+pub struct Authorities(Vec<CertificateDer<'static>>);
+
+impl Authorities {
+    /// Reads certificates in PEM. An empty text has none.
+    ///
+    /// # Errors
+    ///
+    /// The text has no certificate that can be read.
+    pub fn from_pem(pem: &[u8]) -> Result<Self, String> {
+        let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem).flatten().collect();
+        if certificates.is_empty() && !pem.is_empty() {
+            return Err(
+                "unable to load root certificates: unable to parse bytes as PEM block".into(),
+            );
+        }
+        Ok(Authorities(certificates))
+    }
+}
+
 /// Calls webhooks over HTTP/1.1 and TLS. Redirects are not followed.
 pub struct HttpCaller {
     resolver: Arc<dyn Resolver>,
-    roots: Vec<CertificateDer<'static>>,
+    authorities: Authorities,
     clients: Mutex<HashMap<ClientConfig, Arc<Connections>>>,
 }
 
@@ -72,18 +93,14 @@ struct Connections {
 type Connection = SendRequest<Full<Bytes>>;
 
 impl HttpCaller {
-    /// A caller that finds services with a resolver, and trusts these authorities (certificates in PEM) where a webhook
-    /// names none. Without any, such a webhook is not trusted.
-    ///
-    /// # Errors
-    ///
-    /// The certificates cannot be read.
-    pub fn new(resolver: Arc<dyn Resolver>, roots: &[u8]) -> Result<Self, String> {
-        Ok(HttpCaller {
+    /// A caller that finds services with a resolver, and trusts these authorities where a webhook names none. Without any,
+    /// such a webhook is not trusted.
+    pub fn new(resolver: Arc<dyn Resolver>, authorities: Authorities) -> Self {
+        HttpCaller {
             resolver,
-            roots: read_certificates(roots)?,
+            authorities,
             clients: Mutex::default(),
-        })
+        }
     }
 
     fn client(&self, config: &ClientConfig) -> Result<Arc<Connections>, String> {
@@ -91,10 +108,10 @@ impl HttpCaller {
         if let Some(client) = clients.get(config) {
             return Ok(client.clone());
         }
-        let roots = if config.ca_bundle.is_empty() {
-            self.roots.clone()
+        let Authorities(roots) = if config.ca_bundle.is_empty() {
+            self.authorities.clone()
         } else {
-            read_certificates(&config.ca_bundle)?
+            Authorities::from_pem(&config.ca_bundle)?
         };
         let client = Arc::new(Connections {
             tls: TlsConnector::from(Arc::new(tls::configure(roots)?)),
@@ -290,15 +307,6 @@ impl Connections {
 /// The seconds of `Retry-After`.
 fn seconds(headers: &HeaderMap) -> Option<u64> {
     headers.get(RETRY_AFTER)?.to_str().ok()?.parse().ok()
-}
-
-/// The certificates in a text in PEM.
-fn read_certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
-    let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem).flatten().collect();
-    if certificates.is_empty() && !pem.is_empty() {
-        return Err("unable to load root certificates: unable to parse bytes as PEM block".into());
-    }
-    Ok(certificates)
 }
 
 /// Connects to the first address of a name that answers.
