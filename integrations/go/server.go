@@ -1,4 +1,5 @@
-// Package fieldmanager starts `fieldmanager serve`, an API server of Kubernetes, for tests.
+// Package fieldmanager starts `fieldmanager serve`, an API server of Kubernetes, for tests. It needs nothing but the standard
+// library, so that it works with any release of client-go and controller-runtime; the package clientgo gives a rest.Config.
 package fieldmanager
 
 import (
@@ -6,6 +7,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,21 +17,29 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"syscall"
-	"testing"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
+
+// Config says how a client reaches the server. The fields have the names of rest.Config in client-go.
+type Config struct {
+	// Host is the address, such as http://127.0.0.1:41235.
+	Host string
+	// BearerToken is sent with each request.
+	BearerToken string
+	// TLSClientConfig has the authority of the server, and the certificate of the client if it has one.
+	TLSClientConfig TLSClientConfig
+}
+
+// TLSClientConfig has what TLS needs, in PEM. The fields have the names of rest.TLSClientConfig in client-go.
+type TLSClientConfig struct {
+	CAData, CertData, KeyData []byte
+}
 
 // Server is a running server.
 type Server struct {
 	// Config is the configuration of a client.
-	Config *rest.Config
+	Config Config
 	// Kubeconfig is the file with the same configuration. It exists until the server stops.
 	Kubeconfig string
 	process    *exec.Cmd
@@ -50,17 +61,21 @@ func Start(program string, args ...string) (*Server, error) {
 	if err == nil {
 		err = process.Start()
 	}
+	if errors.Is(err, exec.ErrNotFound) {
+		err = fmt.Errorf("%w: install fieldmanager, or set FIELDMANAGER to its path", err)
+	}
 	if err != nil {
 		return nil, err
 	}
+
 	line, err := bufio.NewReader(output).ReadString('\n')
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s serve: %w", program, err), process.Wait(), errors.New(log.String()))
 	}
 	_, path, _ := strings.Cut(strings.TrimSpace(line), "; kubeconfig ")
 	server := &Server{Kubeconfig: path, process: process}
-	if server.Config, err = clientcmd.BuildConfigFromFlags("", path); err == nil {
-		server.client, err = rest.HTTPClientFor(server.Config)
+	if server.Config, err = readKubeconfig(path); err == nil {
+		server.client, err = server.Config.HTTPClient()
 	}
 	if err != nil {
 		return nil, errors.Join(err, server.Stop())
@@ -102,6 +117,19 @@ func (s *Server) Reset(ctx context.Context) error {
 	return err
 }
 
+// Snapshot keeps the state of the server, and returns a function that restores it.
+func (s *Server) Snapshot(ctx context.Context) (restore func(context.Context) error, err error) {
+	var made struct{ ID string }
+	answer, err := s.Request(ctx, "POST", "/snapshots", struct{}{})
+	if err == nil {
+		err = json.Unmarshal(answer, &made)
+	}
+	return func(ctx context.Context) error {
+		_, err := s.Request(ctx, "POST", "/snapshots/"+url.PathEscape(made.ID)+"/restore", struct{}{})
+		return err
+	}, err
+}
+
 // Inject adds a fault: {"fault": "conflict", "verb": "update", "times": 1}.
 func (s *Server) Inject(ctx context.Context, fault map[string]any) error {
 	_, err := s.Request(ctx, "POST", "/faults", fault)
@@ -110,15 +138,15 @@ func (s *Server) Inject(ctx context.Context, fault map[string]any) error {
 
 // ConfigAs returns the configuration of a client that is a user, who may do what roles and bindings allow if the server was
 // started with `--authorization rbac`.
-func (s *Server) ConfigAs(ctx context.Context, user string, groups ...string) (*rest.Config, error) {
+func (s *Server) ConfigAs(ctx context.Context, user string, groups ...string) (Config, error) {
 	var made struct{ Token string }
 	asked := map[string]any{"name": user, "groups": append([]string{}, groups...)}
 	answer, err := s.Request(ctx, "POST", "/users", asked)
 	if err == nil {
 		err = json.Unmarshal(answer, &made)
 	}
-	config := rest.AnonymousClientConfig(s.Config)
-	config.BearerToken = made.Token
+	config := Config{Host: s.Config.Host, BearerToken: made.Token}
+	config.TLSClientConfig.CAData = s.Config.TLSClientConfig.CAData
 	return config, err
 }
 
@@ -135,30 +163,70 @@ func (s *Server) Log(ctx context.Context, query url.Values) (entries []map[strin
 	return entries, err
 }
 
-// Owners returns the managers that own a field, such as `.spec.containers[name="web"].image`.
-func Owners(object metav1.Object, field string) []string {
-	var owners []string
-	for _, entry := range object.GetManagedFields() {
-		var fields fieldpath.Set
-		if entry.FieldsV1 == nil || fields.FromJSON(bytes.NewReader(entry.FieldsV1.Raw)) != nil {
-			continue
-		}
-		fields.Iterate(func(path fieldpath.Path) {
-			if path.String() == field && !slices.Contains(owners, entry.Manager) {
-				owners = append(owners, entry.Manager)
-			}
-		})
+// HTTPClient returns a client that sends the token, and trusts the authority of the server.
+func (c Config) HTTPClient() (*http.Client, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	if authority := c.TLSClientConfig.CAData; len(authority) > 0 {
+		transport.TLSClientConfig = &tls.Config{RootCAs: x509.NewCertPool()}
+		transport.TLSClientConfig.RootCAs.AppendCertsFromPEM(authority)
 	}
-	return owners
+	if certificate := c.TLSClientConfig.CertData; len(certificate) > 0 {
+		pair, err := tls.X509KeyPair(certificate, c.TLSClientConfig.KeyData)
+		if err != nil {
+			return nil, err
+		}
+		if transport.TLSClientConfig == nil {
+			transport.TLSClientConfig = &tls.Config{}
+		}
+		transport.TLSClientConfig.Certificates = []tls.Certificate{pair}
+	}
+	return &http.Client{Transport: authorized{c.BearerToken, transport}}, nil
 }
 
-// AssertOwned fails a test if not exactly some managers own a field.
-func AssertOwned(t testing.TB, object metav1.Object, field string, managers ...string) {
-	t.Helper()
-	owners := Owners(object, field)
-	slices.Sort(owners)
-	slices.Sort(managers)
-	if !slices.Equal(owners, managers) {
-		t.Errorf("owners of %s of %q: found %q, want %q", field, object.GetName(), owners, managers)
+// authorized sends requests with a token.
+type authorized struct {
+	token string
+	next  http.RoundTripper
+}
+
+func (a authorized) RoundTrip(request *http.Request) (*http.Response, error) {
+	if a.token != "" {
+		// A transport must not change the request of its caller.
+		request = request.Clone(request.Context())
+		request.Header.Set("Authorization", "Bearer "+a.token)
 	}
+	return a.next.RoundTrip(request)
+}
+
+// readKubeconfig reads the file that the server writes, which is JSON and has one cluster and one user.
+func readKubeconfig(path string) (config Config, err error) {
+	var file struct {
+		Clusters []struct {
+			Cluster struct {
+				Server string
+				CAData []byte `json:"certificate-authority-data"`
+			}
+		}
+		Users []struct {
+			User struct {
+				Token    string
+				CertData []byte `json:"client-certificate-data"`
+				KeyData  []byte `json:"client-key-data"`
+			}
+		}
+	}
+	content, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(content, &file)
+	}
+	if err == nil && (len(file.Clusters) == 0 || len(file.Users) == 0) {
+		err = errors.New("no cluster or no user")
+	}
+	if err != nil {
+		return config, fmt.Errorf("kubeconfig %s: %w", path, err)
+	}
+	cluster, user := file.Clusters[0].Cluster, file.Users[0].User
+	config.Host, config.BearerToken = cluster.Server, user.Token
+	config.TLSClientConfig = TLSClientConfig{cluster.CAData, user.CertData, user.KeyData}
+	return config, nil
 }

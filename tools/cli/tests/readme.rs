@@ -97,8 +97,8 @@ fn testing_page_shows_tests_that_run() {
         ("rust", "server/apiserver/tests/webhook.rs"),
         ("go", "comparison/clients/go/webhook_test.go"),
         ("python", "integrations/python/tests/test_webhook.py"),
-        ("go", "integrations/go/example_test.go"),
-        ("go", "integrations/go/operator_test.go"),
+        ("go", "integrations/go/clientgo/example_test.go"),
+        ("go", "integrations/go/clientgo/operator_test.go"),
         ("python", "integrations/python/tests/test_shops.py"),
         (
             "java",

@@ -1,4 +1,4 @@
-package fieldmanager_test
+package clientgo_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	fieldmanager "github.com/fieldmanager/fieldmanager/integrations/go"
+	"github.com/fieldmanager/fieldmanager/integrations/go/clientgo"
 	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,12 +18,12 @@ import (
 func TestTheRoleOfTheOperatorLacksUpdateOfTheStatus(t *testing.T) {
 	ctx := context.Background()
 	server, err := fieldmanager.Start("", "--authorization", "rbac",
-		"--crd", "../../examples/testing/shops.yaml", "--load", "../../examples/testing/operator.yaml")
+		"--crd", "../../../examples/testing/shops.yaml", "--load", "../../../examples/testing/operator.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Stop() })
-	admin, err := dynamic.NewForConfig(server.Config)
+	admin, err := dynamic.NewForConfig(clientgo.Config(server))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,7 @@ func TestTheRoleOfTheOperatorLacksUpdateOfTheStatus(t *testing.T) {
 	}
 
 	// What the operator does, as the service account that it has in a cluster.
-	config, err := server.ConfigAs(ctx, "system:serviceaccount:default:operator")
+	config, err := clientgo.ConfigAs(ctx, server, "system:serviceaccount:default:operator")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package fieldmanager_test
+package clientgo_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	fieldmanager "github.com/fieldmanager/fieldmanager/integrations/go"
+	"github.com/fieldmanager/fieldmanager/integrations/go/clientgo"
 	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,7 +20,7 @@ var server *fieldmanager.Server
 
 func TestMain(m *testing.M) {
 	var err error
-	if server, err = fieldmanager.Start("", "--crd", "../../examples/testing/shops.yaml"); err != nil {
+	if server, err = fieldmanager.Start("", "--crd", "../../../examples/testing/shops.yaml"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -35,7 +36,7 @@ func TestBobTakesTheSizeOfAliceAfterAFault(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	client, err := dynamic.NewForConfig(server.Config)
+	client, err := dynamic.NewForConfig(clientgo.Config(server))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func TestBobTakesTheSizeOfAliceAfterAFault(t *testing.T) {
 }
 
 func TestResetKeepsDefinitionsOnly(t *testing.T) {
-	client, err := dynamic.NewForConfig(server.Config)
+	client, err := dynamic.NewForConfig(clientgo.Config(server))
 	if err != nil {
 		t.Fatal(err)
 	}
