@@ -25,6 +25,7 @@ pub(crate) const SECTIONS: &[Section] = &[
     ("What kubectl prints", kubectl),
     ("The integration tests of Kubernetes", kubernetes_tests),
     ("Client libraries", clients),
+    ("Packages for other languages", other_packages),
     ("The page of the API server in a browser", page),
     (
         "Comparison of the API server with Kubernetes, over HTTP",
@@ -210,6 +211,15 @@ fn clients(run: &Run) -> Result<()> {
             "comparison/clients/run {fieldmanager} {downloads}"
         )
         .env("KUBECTL", kubectl),
+    )
+}
+
+/// The wheel, the packages of npm and the module of Java are made and installed.
+fn other_packages(run: &Run) -> Result<()> {
+    let (fieldmanager, work) = (run.command()?, run.target.join("packages"));
+    run.run(
+        cmd!(run.shell, "packaging/check {fieldmanager} {work}")
+            .env("CARGO_TARGET_DIR", &run.target),
     )
 }
 

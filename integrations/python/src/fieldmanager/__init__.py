@@ -2,16 +2,19 @@
 
 import atexit
 import base64
+import contextlib
 import json
 import os
+import shutil
 import ssl
 import subprocess
+import sysconfig
 import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
 
-__all__ = ["Server", "ServerError", "assert_owned", "owners"]
+__all__ = ["Server", "ServerError", "assert_owned", "find_program", "owners"]
 
 
 class ServerError(Exception):
@@ -21,17 +24,18 @@ class ServerError(Exception):
 class Server:
     """A running server; a context manager that stops it.
 
-    `program` is the path of the program; by default that of the variable FIELDMANAGER, or `fieldmanager` in PATH. `args` are
-    more arguments of `fieldmanager serve`. `kubeconfig` is the file with the configuration of a client, and `url` the address.
+    `program` is the path of the program; by default that of the variable FIELDMANAGER, the one that was installed with this
+    package, or `fieldmanager` in PATH. `args` are more arguments of `fieldmanager serve`, which runs in `folder`. `kubeconfig` is
+    the file with the configuration of a client, and `url` the address.
     """
 
-    def __init__(self, *args, program=None):
-        program = program or os.environ.get("FIELDMANAGER") or "fieldmanager"
+    def __init__(self, *args, program=None, folder=None):
+        program = program or find_program()
         self._errors = tempfile.TemporaryFile(mode="w+")
         command = [program, "serve", "--test-api", "--stop-with-stdin", *args]
         # The pipe to standard input ends with this program, and the server with it.
         pipe = subprocess.PIPE
-        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self._errors, text=True)
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self._errors, text=True, cwd=folder)
         atexit.register(self.stop)
         line = self._process.stdout.readline().strip()
         if not line.startswith("serving "):
@@ -78,6 +82,17 @@ class Server:
         """Restores the state after the start, without faults and without the log."""
         self.request("POST", "/reset")
 
+    @contextlib.contextmanager
+    def snapshot(self):
+        """A context after which the server has the state from before it, without faults and without a log."""
+        number = json.loads(self.request("POST", "/snapshots"))["id"]
+        try:
+            yield self
+        finally:
+            self.request("POST", f"/snapshots/{number}/restore")
+            for path in [f"/snapshots/{number}", "/faults", "/log"]:
+                self.request("DELETE", path)
+
     def inject(self, **fault):
         """Adds a fault: `inject(fault="conflict", verb="update", times=1)`."""
         return json.loads(self.request("POST", "/faults", fault))
@@ -86,6 +101,22 @@ class Server:
         """The entries of the log that have some values: `log(manager="alice", path=".spec.replicas")`."""
         answer = self.request("GET", "/log?" + urllib.parse.urlencode(query))
         return [json.loads(line) for line in answer.splitlines()]
+
+
+def find_program():
+    """The path of the program `fieldmanager`.
+
+    Raises ServerError if there is none.
+    """
+    if program := os.environ.get("FIELDMANAGER"):
+        return program
+    # pip puts the program of this package beside the interpreter, which is not in PATH in an environment that is not active.
+    schemes = [sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user")]
+    folders = os.pathsep.join(sysconfig.get_path("scripts", scheme) for scheme in schemes)
+    program = shutil.which("fieldmanager", path=folders) or shutil.which("fieldmanager")
+    if not program:
+        raise ServerError("there is no program `fieldmanager`: `pip install fieldmanager`, or set FIELDMANAGER to its path")
+    return program
 
 
 def owners(obj, field):
