@@ -11,6 +11,7 @@ mod kubernetes;
 
 mod packages;
 mod public_api;
+mod release;
 mod run;
 
 use std::process::ExitCode;
@@ -22,6 +23,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   check [PART ..]                 the checks of a change: lint, test, comparison, speed, fuzz; all without a PART
   packages                        makes the packages that would be published, and uses them
   public-api [--write]            compares the public API with its snapshots in docs/api, or writes them
+  release --dry-run               makes what a release uploads, in dist/ of the target folder
   kubernetes VERSION [--check] [--kube-apiserver FILE] [TABLE ..]
                                   writes what depends on the release of Kubernetes; docs/upgrading-kubernetes.md";
 
@@ -46,6 +48,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ["packages"] => packages::packages(),
         ["public-api"] => public_api::compare(false),
         ["public-api", "--write"] => public_api::compare(true),
+        ["release", "--dry-run"] => release::release(),
         ["kubernetes", version, options @ ..] => kubernetes::kubernetes(version, options),
         _ => bail!("no such command\n{USAGE}"),
     }

@@ -95,6 +95,19 @@ pub(crate) enum Command {
     ///
     /// Prints `serving URL; kubeconfig FILE` when it is ready. Stops at SIGTERM or Ctrl-C.
     Serve(Box<ServeArgs>),
+    /// Play a conflict, its three ways out and a union, in a minute
+    Demo,
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write the man page of each command into a folder
+    #[command(hide = true)]
+    Man {
+        /// The folder
+        folder: PathBuf,
+    },
 }
 
 #[derive(Subcommand)]

@@ -39,8 +39,25 @@ use crate::error::Failure;
 use crate::files::Files;
 use crate::output::{Line, Style};
 
+/// What a call without arguments prints.
+const FIRST_STEPS: &str = "\
+fieldmanager: server-side apply of Kubernetes, with the owners of every field
+
+Try first:
+  fieldmanager demo                         a conflict and its ways out, in a minute
+  kubectl get deploy web -o yaml --show-managed-fields | fieldmanager blame -f -
+                                            who owns which line
+  fieldmanager serve                        a Kubernetes API server for tests
+
+All commands: fieldmanager --help";
+
 /// Runs the command with the arguments of the process.
 pub fn main() -> ExitCode {
+    if std::env::args_os().len() == 1 {
+        // A reader that has closed the output needs no help.
+        let _ = output::print_lines(FIRST_STEPS.lines());
+        return ExitCode::SUCCESS;
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return usage(&error),
@@ -76,6 +93,9 @@ pub fn main() -> ExitCode {
         Command::Test(args) => commands::test::run(&args, files),
         Command::Conformance(args) => commands::conformance::run(&args, files),
         Command::Serve(args) => commands::serve::run(&args, files),
+        Command::Demo => commands::demo::run(),
+        Command::Completions { shell } => commands::manual::completions(shell),
+        Command::Man { folder } => commands::manual::pages(&folder),
     };
 
     // All failures are reported here, so that every command has the same exit codes.

@@ -51,6 +51,18 @@ impl Owned {
         })
     }
 
+    /// An object that is in no file. Entries that cannot be decoded are skipped.
+    pub(crate) fn new(object: Value, now: Time) -> Self {
+        let (owners, _) = owners(&object);
+        let file = String::new();
+        Owned {
+            object,
+            owners,
+            now,
+            file,
+        }
+    }
+
     /// The entries of the owners.
     pub(crate) fn entries(&self) -> Vec<Entry> {
         self.owners

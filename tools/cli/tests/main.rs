@@ -4,6 +4,7 @@ mod apply;
 mod blame;
 mod common;
 mod conformance;
+mod demo;
 mod entries;
 mod export;
 mod hostile;

@@ -53,6 +53,11 @@ fn tour_commands_print_the_shown_output() {
     assert!(check_commands("docs/cli.md") >= 8);
 }
 
+#[test]
+fn tutorial_commands_print_the_shown_output() {
+    assert_eq!(check_commands("docs/tutorial.md"), 5);
+}
+
 /// Runs the commands of a page, compares their output with the shown one, and returns the number of commands.
 fn check_commands(page: &str) -> usize {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

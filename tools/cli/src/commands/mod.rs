@@ -3,8 +3,10 @@
 pub(crate) mod blame;
 pub(crate) mod conformance;
 pub(crate) mod custom;
+pub(crate) mod demo;
 pub(crate) mod entries;
 pub(crate) mod inspect;
+pub(crate) mod manual;
 pub(crate) mod lint;
 pub(crate) mod managers;
 pub(crate) mod patch;
