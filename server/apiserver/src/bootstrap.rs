@@ -17,7 +17,7 @@ impl Core {
     pub(crate) async fn bootstrap(&self) -> Result<(), StoreError> {
         let registry = self.registry();
         let now = self.source.now().to_string();
-        for object in &facts::bootstrap_objects(&now) {
+        for object in &facts::bootstrap_objects(&now, self.network) {
             let kind = GroupVersionKind::from_api_version_kind(
                 text(object, &["apiVersion"]),
                 text(object, &["kind"]),

@@ -35,6 +35,7 @@ pub mod log;
 mod metrics;
 #[cfg(feature = "net")]
 pub mod net;
+mod network;
 mod object;
 mod openapi;
 mod origin;
@@ -57,6 +58,7 @@ mod watch;
 
 pub use crate::access::Authorization;
 pub use crate::http::Body;
+
 pub use collector::{CollectorChange, CollectorStep, Propagation};
 #[cfg(feature = "net")]
 pub use fieldmanager_access::certificates::{CertificateError, ClientAuthorities};
@@ -65,6 +67,7 @@ pub use fieldmanager_access::{StaticTokens, TokenFileError, User};
 /// What takes part in admission.
 pub use fieldmanager_admission as admission;
 pub use limits::Limits;
+pub use network::ServiceNetwork;
 pub use server::{ApiServer, Builder, Collection, LoadError};
 pub use service::Answering;
 pub use snapshot::Snapshot;

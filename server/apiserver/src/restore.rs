@@ -80,6 +80,8 @@ impl ApiServer {
             self.core.participants.clone(),
         );
         core.export = self.core.export;
+        core.network = self.core.network;
+        core.build.clone_from(&self.core.build);
         core.adopt_definitions();
         let test = TestState::new(self.test.is_served);
         drop(turn);

@@ -19,6 +19,7 @@ use crate::fault::Faults;
 use crate::gate::Gate;
 use crate::limits::Limits;
 use crate::log::{ExportHistory, Log, Recorder};
+use crate::network::ServiceNetwork;
 use crate::participants::Participants;
 use crate::snapshot::TestState;
 use crate::source::{Random, Source};
@@ -87,6 +88,8 @@ pub struct Builder {
     test_api: bool,
     page: bool,
     export: Option<ExportHistory>,
+    network: ServiceNetwork,
+    build: String,
 }
 
 /// When the server deletes what deleted owners and namespaces leave behind, and whether it deletes old Events.
@@ -113,6 +116,8 @@ impl ApiServer {
             test_api: false,
             page: true,
             export: None,
+            network: ServiceNetwork::default(),
+            build: String::new(),
         }
     }
 
@@ -518,6 +523,20 @@ impl Builder {
         self
     }
 
+    /// The network of the addresses of Services; `10.96.0.0/16` by default.
+    #[must_use]
+    pub fn service_network(mut self, network: ServiceNetwork) -> Self {
+        self.network = network;
+        self
+    }
+
+    /// What `gitVersion` of `/version` has behind a `+`, so that clients see that this is no kube-apiserver; nothing by default.
+    #[must_use]
+    pub fn build_metadata(mut self, build: &str) -> Self {
+        build.clone_into(&mut self.build);
+        self
+    }
+
     /// Makes the server: creates the namespaces and the other objects that exist from the start, where the store lacks
     /// them, and serves the definitions that the store has.
     ///
@@ -555,6 +574,8 @@ impl Builder {
             self.participants,
         );
         core.export = self.export;
+        core.network = self.network;
+        core.build = self.build;
         core.bootstrap().await?;
 
         // Otherwise a task does it, so that a server with many objects to delete answers at once.

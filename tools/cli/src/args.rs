@@ -2,6 +2,7 @@
 
 mod common;
 mod conformance;
+mod envtest;
 mod managed;
 mod patch;
 mod serve;
@@ -14,6 +15,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use common::{Format, OutputArgs, TypeArgs};
 pub(crate) use conformance::{ConformanceArgs, ConformanceReport};
+pub(crate) use envtest::EnvtestArgs;
 pub(crate) use managed::{
     ApplyArgs, BlameArgs, CsaArgs, ExtractArgs, LintArgs, ManagersArgs, MigrateArgs, OperationName,
     OwnedArgs, RequestArgs, StripArgs, UpdateArgs, WriteArgs,
@@ -108,6 +110,10 @@ pub(crate) enum Command {
         /// The folder
         folder: PathBuf,
     },
+    /// Write programs named kube-apiserver and etcd, for test suites that start these two, such as those of envtest
+    ///
+    /// They are links to this program, which knows its role by its name. Prints the folder: KUBEBUILDER_ASSETS is to name it.
+    Envtest(EnvtestArgs),
 }
 
 #[derive(Subcommand)]

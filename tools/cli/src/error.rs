@@ -62,9 +62,9 @@ impl Failure {
         }
     }
 
-    /// The message, with each fault on a line of its own. Lines after the first are indented.
-    pub(crate) fn lines(&self) -> Vec<Line> {
-        let messages: Vec<String> = match self {
+    /// The message, with each fault in an item of its own.
+    pub(crate) fn messages(&self) -> Vec<String> {
+        match self {
             Failure::Invalid { file, errors } => errors
                 .iter()
                 .map(|error| format!("{file}: {error}"))
@@ -87,8 +87,11 @@ impl Failure {
                 status.message.split('\n').map(str::to_owned).collect()
             }
             Failure::Closed => Vec::new(),
-        };
+        }
+    }
 
+    /// The message, with each fault on a line of its own. Lines after the first are indented.
+    pub(crate) fn lines(&self) -> Vec<Line> {
         let prefix = |i| {
             if i == 0 {
                 Style::Error.paint("error:").and(" ")
@@ -97,7 +100,7 @@ impl Failure {
             }
         };
 
-        messages
+        self.messages()
             .iter()
             .enumerate()
             .map(|(i, message)| prefix(i).and(message.trim_start()))

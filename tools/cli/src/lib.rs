@@ -8,6 +8,7 @@ mod commands;
 mod conflict;
 mod conformance;
 mod difference;
+mod envtest;
 mod error;
 mod files;
 mod line;
@@ -53,6 +54,9 @@ All commands: fieldmanager --help";
 
 /// Runs the command with the arguments of the process.
 pub fn main() -> ExitCode {
+    if let Some(role) = envtest::Role::of_process() {
+        return envtest::run(role);
+    }
     if std::env::args_os().len() == 1 {
         // A reader that has closed the output needs no help.
         let _ = output::print_lines(FIRST_STEPS.lines());
@@ -96,6 +100,7 @@ pub fn main() -> ExitCode {
         Command::Demo => commands::demo::run(),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man { folder } => commands::manual::pages(&folder),
+        Command::Envtest(args) => commands::envtest::run(&args),
     };
 
     // All failures are reported here, so that every command has the same exit codes.

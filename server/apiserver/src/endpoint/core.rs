@@ -15,6 +15,7 @@ use crate::access::{Access, AccessOptions};
 use crate::documents::Documents;
 use crate::limits::Limits;
 use crate::log::{ExportHistory, History, Recorded, Recorder};
+use crate::network::ServiceNetwork;
 use crate::participants::{Lists, Participants};
 use crate::registry::{Registry, Served};
 use crate::source::Source;
@@ -36,6 +37,10 @@ pub(crate) struct Core {
     pub(crate) log: Option<Arc<Recorder>>,
     /// `None`: the page offers no files of histories.
     pub(crate) export: Option<ExportHistory>,
+    /// The network of the addresses of Services.
+    pub(crate) network: ServiceNetwork,
+    /// What the version of the server says of this build, behind a `+`; empty for nothing.
+    pub(crate) build: String,
     /// `None` since the resources changed.
     documents: Mutex<Option<Arc<Documents>>>,
     /// One definition is changed at a time: its names may be those of another one.
@@ -98,6 +103,8 @@ impl Core {
             },
             log,
             export: None,
+            network: ServiceNetwork::default(),
+            build: String::new(),
             registry: RwLock::new(resources.registry),
             source,
             access,

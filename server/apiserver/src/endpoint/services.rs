@@ -21,14 +21,6 @@ use crate::object::{has_items, text, with_field};
 use crate::registry::Served;
 use crate::store::{Key, List as ListOf, Prefix, Revision, StoreError, Write};
 
-/// 10.96.0.0/16, of which the first and the last address are given to no Service.
-const NETWORK: u32 = 0x0A60_0000;
-const HOSTS: u32 = 0xFFFF;
-
-/// The addresses that are given to Services: 10.96.1.0 to 10.96.255.254. Those below are for Services that ask for one.
-const FIRST_ADDRESS: u32 = 0x0A60_0100;
-const LAST_ADDRESS: u32 = 0x0A60_FFFE;
-
 /// The node ports.
 const FIRST_PORT: u32 = 30_000;
 const LAST_PORT: u32 = 32_767;
@@ -297,14 +289,15 @@ impl Choice<'_> {
     /// Allocates an address that a client asks for; `None` if that succeeded, and else why not.
     async fn address_fault(&mut self, address: &str) -> Result<Option<String>, Failure> {
         let number = address.parse::<Ipv4Addr>().map_or(0, u32::from);
-        let is_within = (NETWORK + 1..NETWORK | HOSTS).contains(&number);
+        let network = self.core.network;
+        let is_within = network.has(number);
         Ok(match (is_within, self.dry_run) {
             // A dry run of kube-apiserver does not look for the address.
             (true, true) => None,
             (true, false) if self.reserve(ADDRESSES, address, true).await? => None,
             (true, false) => Some("provided IP is already allocated".to_owned()),
             (false, true) => Some(format!(
-                "the provided IP ({address}) is not in the valid range. The range of valid IPs is 10.96.0.0/16"
+                "the provided IP ({address}) is not in the valid range. The range of valid IPs is {network}"
             )),
             (false, false) => {
                 Some("the provided network does not match the current range".to_owned())
@@ -490,7 +483,7 @@ impl Choice<'_> {
         let (first, last) = if kind == PORTS {
             (FIRST_PORT, LAST_PORT)
         } else {
-            (FIRST_ADDRESS, LAST_ADDRESS)
+            self.core.network.chosen()
         };
 
         for number in cursor.next.max(first)..=last {

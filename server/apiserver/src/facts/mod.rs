@@ -14,6 +14,8 @@ use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::embedded;
 
+use crate::network::ServiceNetwork;
+
 pub(crate) use fieldmanager_builtin::{Column, ResourceFacts, SubresourceFacts};
 
 pub(crate) use field::{SelectableField, unsupported_field_label};
@@ -36,13 +38,16 @@ pub(crate) fn field_selectors(kind: &GroupVersionKind) -> &'static [SelectableFi
 /// schemas, roles and their bindings. Namespaces are first.
 ///
 /// `time` is the time of the start, which the objects have as `metadata.creationTimestamp`, in `metadata.managedFields`
-/// and in their conditions. `metadata.uid` and `metadata.resourceVersion` are not set.
-pub(crate) fn bootstrap_objects(time: &str) -> Vec<Value> {
+/// and in their conditions. `metadata.uid` and `metadata.resourceVersion` are not set. The
+/// Service has the first address of the network.
+pub(crate) fn bootstrap_objects(time: &str, network: ServiceNetwork) -> Vec<Value> {
     let quoted = Value::from(time).to_json();
     let day = Value::from(time.split('T').next().unwrap_or_default()).to_json();
     let text = data::OBJECTS_TEXT
         .replace(r#""@start""#, &quoted)
-        .replace(r#""@day""#, &day);
+        .replace(r#""@day""#, &day)
+        .replace("10.96.0.0/16", &network.to_string())
+        .replace("10.96.0.1", &network.of_kubernetes().to_string());
     let objects = embedded("objects", Value::from_json(&text));
     embedded("objects", objects.as_list().ok_or("it is not a list"))
         .iter()

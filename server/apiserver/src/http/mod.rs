@@ -368,7 +368,7 @@ async fn answer(
     let text = |document: Option<String>| document.ok_or_else(not_found);
     match route {
         Route::Health { endpoint, check } => render::health(head, endpoint, check.as_deref()),
-        Route::Version => Ok(render::version(head, facts::version())),
+        Route::Version => Ok(render::version(head, facts::version(), &core.build)),
         Route::Paths => render::text(head, documents.paths()),
         Route::LegacyVersions => {
             let address = head.header(header::HOST).unwrap_or_default();

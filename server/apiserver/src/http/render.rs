@@ -50,9 +50,15 @@ fn sized(head: &Head, code: u16, content_type: &str, body: Bytes) -> Response<Bo
     }
 }
 
-/// `/version`, which is always indented.
-pub(super) fn version(head: &Head, value: &Value) -> Response<Body> {
-    sized(head, 200, "application/json", value.to_json_pretty().into())
+/// `/version`, which is always indented, with what it says of the build.
+pub(super) fn version(head: &Head, value: &Value, build: &str) -> Response<Body> {
+    let mut text = value.to_json_pretty();
+    if let Some(release) = value.get("gitVersion").and_then(Value::as_str)
+        && !build.is_empty()
+    {
+        text = text.replacen(release, &format!("{release}+{build}"), 1);
+    }
+    sized(head, 200, "application/json", text.into())
 }
 
 /// A document in JSON.

@@ -1,12 +1,13 @@
 //! Certificates: given ones, or one that is made for this run.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 use fieldmanager_access::certificates::ClientAuthorities;
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
+    BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair,
+    KeyUsagePurpose,
 };
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -61,6 +62,37 @@ pub enum TlsError {
     Making(#[from] rcgen::Error),
 }
 
+/// A certificate for names and addresses, its key, and the certificate of the authority that signed it, in PEM.
+fn make(names: &[String]) -> Result<(Certificate, KeyPair, String), TlsError> {
+    let mut params = CertificateParams::default();
+    params
+        .distinguished_name
+        .push(DnType::CommonName, "fieldmanager authority");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![
+        KeyUsagePurpose::KeyCertSign,
+        KeyUsagePurpose::DigitalSignature,
+    ];
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+    let own = [
+        "localhost",
+        "127.0.0.1",
+        "::1",
+        "kubernetes",
+        "kubernetes.default.svc",
+    ]
+    .map(str::to_owned);
+
+    let names: Vec<String> = own.into_iter().chain(names.iter().cloned()).collect();
+    let mut params = CertificateParams::new(names)?;
+    params
+        .distinguished_name
+        .push(DnType::CommonName, "fieldmanager");
+    let key = KeyPair::generate()?;
+    let certificate = params.signed_by(&key, &authority)?;
+    Ok((certificate, key, authority.pem()))
+}
+
 impl Tls {
     /// Makes a certificate for names and addresses, signed by an authority of its own. `localhost` and the addresses of
     /// the loopback interface are always names of the server.
@@ -69,35 +101,39 @@ impl Tls {
     ///
     /// [`TlsError::Making`] for a name that no certificate can have.
     pub fn made(names: &[String]) -> Result<Self, TlsError> {
-        let mut params = CertificateParams::default();
-        params
-            .distinguished_name
-            .push(DnType::CommonName, "fieldmanager authority");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![
-            KeyUsagePurpose::KeyCertSign,
-            KeyUsagePurpose::DigitalSignature,
-        ];
-        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
-        let own = [
-            "localhost",
-            "127.0.0.1",
-            "::1",
-            "kubernetes",
-            "kubernetes.default.svc",
-        ]
-        .map(str::to_owned);
-
-        let names: Vec<String> = own.into_iter().chain(names.iter().cloned()).collect();
-        let mut params = CertificateParams::new(names)?;
-        params
-            .distinguished_name
-            .push(DnType::CommonName, "fieldmanager");
-        let key = KeyPair::generate()?;
-        let certificate = params.signed_by(&key, &authority)?;
+        let (certificate, key, authority) = make(names)?;
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        Self::of(vec![certificate.der().clone()], key, authority)
+    }
 
-        Self::of(vec![certificate.der().clone()], key, authority.pem())
+    /// As [`made`](Self::made), and keeps the certificate with that of its authority, and the key, in two files in PEM. Only
+    /// the user can read the key.
+    ///
+    /// # Errors
+    ///
+    /// [`TlsError::Making`]; [`TlsError::File`] if a file cannot be written.
+    pub fn made_in_files(
+        certificate: &Path,
+        key: &Path,
+        names: &[String],
+    ) -> Result<Self, TlsError> {
+        let (made, private, authority) = make(names)?;
+        let write = |path: &Path, mode: u32, text: String| {
+            let mut options = std::fs::OpenOptions::new();
+            options.write(true).create(true).truncate(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+            let written = options
+                .open(path)
+                .and_then(|mut file| file.write_all(text.as_bytes()));
+            written.map_err(|source| TlsError::File {
+                path: path.display().to_string(),
+                source,
+            })
+        };
+        write(key, 0o600, private.serialize_pem())?;
+        write(certificate, 0o644, format!("{}{authority}", made.pem()))?;
+        Self::from_files(certificate, key)
     }
 
     /// The certificate and the key of two files in PEM.

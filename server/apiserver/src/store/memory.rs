@@ -41,6 +41,8 @@ use super::{
 /// ```
 pub struct Memory {
     shared: Shared,
+    /// Whether several servers use the store, of which none closes it.
+    is_shared: bool,
 }
 
 impl Default for Memory {
@@ -69,6 +71,28 @@ impl Memory {
                 snapshot.revision,
                 limits,
             )),
+            is_shared: false,
+        }
+    }
+
+    /// Returns an empty store for several servers: a server that stops leaves it open, so that others go on with its objects.
+    ///
+    /// ```
+    /// # tokio_test::block_on(async {
+    /// use std::sync::Arc;
+    /// use fieldmanager_apiserver::{ApiServer, store::{HistoryLimits, Memory}};
+    /// let store = Arc::new(Memory::shared(HistoryLimits::default()));
+    /// let first = ApiServer::builder().store(store.clone()).build().await?;
+    /// first.stop().await;
+    /// assert!(store.stats().objects > 0);
+    /// ApiServer::builder().store(store).build().await?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    pub fn shared(limits: HistoryLimits) -> Self {
+        Self {
+            is_shared: true,
+            ..Self::new(limits)
         }
     }
 
@@ -229,8 +253,15 @@ impl Store for Memory {
         })
     }
 
+    fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
     fn close(&self) -> BoxFuture<'_, Result<()>> {
         Box::pin(async {
+            if self.is_shared {
+                return Ok(());
+            }
             let aftermath = self.shared.lock().close();
             aftermath.finish();
             Ok(())

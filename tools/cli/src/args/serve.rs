@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytesize::ByteSize;
+use fieldmanager_apiserver::ServiceNetwork;
 use fieldmanager_managedfields::Time;
 
 /// Run a Kubernetes API server
@@ -81,6 +82,9 @@ pub(crate) struct ServeArgs {
     /// Accept requests without a token: every program of this machine can send them. Web pages of other sites are refused
     #[arg(long, conflicts_with = "token_file")]
     pub(crate) no_token: bool,
+    /// The network, in IPv4, of the addresses that Services get
+    #[arg(long, value_name = "NETWORK", default_value_t)]
+    pub(crate) service_cluster_ip_range: ServiceNetwork,
     /// Where to write the kubeconfig of a client; a file in a folder of its own in the temporary folder by default
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
@@ -190,6 +194,9 @@ pub(crate) struct ServeArgs {
     /// Log as JSON, one object on each line
     #[arg(long)]
     pub(crate) log_json: bool,
+    /// Whether the server stands in for kube-apiserver, and says so in its version.
+    #[arg(skip)]
+    pub(crate) stands_in: bool,
 }
 
 impl ServeArgs {

@@ -5,6 +5,7 @@ pub(crate) mod conformance;
 pub(crate) mod custom;
 pub(crate) mod demo;
 pub(crate) mod entries;
+pub(crate) mod envtest;
 pub(crate) mod inspect;
 pub(crate) mod manual;
 pub(crate) mod lint;

@@ -40,8 +40,20 @@ pub(crate) fn run(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     ended
 }
 
-async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
-    allow_open_files();
+/// A server that is ready, and the port on which it is to listen.
+pub(crate) struct Ready {
+    pub(crate) server: ApiServer,
+    pub(crate) listening: Listening,
+    /// The token of the kubeconfig.
+    token: Option<String>,
+}
+
+/// Makes the server of the arguments, with the objects of their files. `store` is in place of the one that they name.
+pub(crate) async fn prepare(
+    args: &ServeArgs,
+    files: Files,
+    shared: Option<SharedStore>,
+) -> Result<Ready, Failure> {
     let (tokens, token) = tokens(args, files)?;
     let has_users = !tokens.is_empty() || args.client_ca_file.is_some();
     let tls = tls(args, has_users)?;
@@ -62,7 +74,11 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     } else {
         Collection::On
     };
-    let builder = ApiServer::builder().store(store(args, history).await?);
+    let store = match shared {
+        Some(store) => store,
+        None => store(args, history).await?,
+    };
+    let builder = ApiServer::builder().store(store);
     let builder = access(builder.limits(limits).tokens(tokens), args, files)?;
     let builder = webhooks(plugins(builder, args)?, args, files)?;
     let random = Random::system();
@@ -77,6 +93,8 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
 
     let builder = builder
         .unions(args.unions)
+        .service_network(args.service_cluster_ip_range)
+        .build_metadata(if args.stands_in { "fieldmanager" } else { "" })
         .collection(collection)
         .source(random)
         .test_api(args.test_api)
@@ -103,6 +121,20 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     } else {
         listening.plain_too()
     };
+    Ok(Ready {
+        server,
+        listening,
+        token,
+    })
+}
+
+async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
+    allow_open_files();
+    let Ready {
+        server,
+        listening,
+        token,
+    } = prepare(args, files, None).await?;
 
     // Removed at the end: the file of a run that has ended is of no use.
     let folder = match args.kubeconfig {
@@ -119,8 +151,7 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
         .write(&path)
         .map_err(|error| Failure::input(path.display(), error))?;
 
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+    let signals = signals()?;
     // A script waits for this line: the server answers from now on.
     let page = server.page_path()?;
     let line = format!("serving {}; kubeconfig {}", listening.url(), path.display());
@@ -135,8 +166,7 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
     let stdin = end_of_stdin(args.stop_with_stdin);
     let stop = async move {
         tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+            () = signals => {}
             () = stdin => {}
         }
     };
@@ -146,6 +176,18 @@ async fn serve(args: &ServeArgs, files: Files) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::Other(error.to_string()))?;
 
     Ok(ExitCode::SUCCESS)
+}
+
+/// Waits for SIGTERM or SIGINT, which from now on do not end the process by themselves.
+pub(crate) fn signals() -> Result<impl Future<Output = ()> + Send, Failure> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
 }
 
 /// Waits until standard input has ended; for ever if that is not `wanted`.
@@ -235,7 +277,7 @@ async fn etcd(urls: &[String], _: &ServeArgs, _: HistoryLimits) -> Result<Shared
 }
 
 /// Raises the number of files and connections that may be open to what the system allows.
-fn allow_open_files() {
+pub(crate) fn allow_open_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let maximum = getrlimit(Resource::Nofile).maximum;
     // A limit that stays low is met later, as connections that wait.
@@ -253,7 +295,7 @@ fn size(size: ByteSize) -> usize {
 }
 
 /// Writes logs to standard error if they are wanted.
-fn log(args: &ServeArgs) {
+pub(crate) fn log(args: &ServeArgs) {
     let level = match args.verbose {
         0 => tracing::Level::WARN,
         1 => tracing::Level::INFO,
