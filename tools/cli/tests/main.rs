@@ -6,6 +6,7 @@ mod common;
 mod conformance;
 mod demo;
 mod entries;
+mod envtest;
 mod export;
 mod hostile;
 mod inspect;
