@@ -557,7 +557,12 @@ fn programs_end_with_their_parent() {
         shell.wait().unwrap();
         // The output ends with the last process that has inherited it.
         let mut rest = String::new();
-        shell.stdout.take().unwrap().read_to_string(&mut rest).unwrap();
+        shell
+            .stdout
+            .take()
+            .unwrap()
+            .read_to_string(&mut rest)
+            .unwrap();
         assert_eq!(rest, "");
     }
 }

@@ -14,6 +14,7 @@ use fieldmanager_harness::MAX_INPUT;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 
+use super::objects;
 use crate::args::{Args, Command, ServeArgs};
 use crate::commands::serve::{Ready, prepare};
 use crate::error::Failure;
@@ -68,7 +69,16 @@ pub(super) async fn ready(
     let files = Files {
         max_input: MAX_INPUT,
     };
-    prepare(&*serve_args(arguments)?, files, store).await
+    let args = serve_args(arguments)?;
+    let ready = prepare(&args, files, store).await?;
+    objects::create(
+        &ready.server,
+        &args,
+        files,
+        ready.listening.address().port(),
+    )
+    .await?;
+    Ok(ready)
 }
 
 /// Serves for a process that asks, until it closes its side.

@@ -8,6 +8,7 @@ mod api_server;
 mod etcd;
 mod flags;
 mod hosting;
+mod objects;
 
 use std::ffi::OsString;
 use std::path::Path;
