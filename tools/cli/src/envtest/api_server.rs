@@ -8,7 +8,7 @@ use fieldmanager_apiserver::net::Tls;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
-use super::flags::{CommandLine, FlagEffect, FlagKind, flags, parse};
+use super::flags::{CommandLine, FlagEffect, FlagKind, PREFIX, flags, parse};
 use super::hosting::{ask, ready, serve_args, socket};
 use super::parent_ended;
 use crate::commands::serve::{Ready, allow_open_files, log, signals};
@@ -53,9 +53,16 @@ pub(super) fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         .enable_all()
         .build()?;
     if let Some(stream) = runtime.block_on(host_of(&wanted.etcd)) {
-        return runtime.block_on(be_served(stream, &arguments));
+        return runtime.block_on(be_served(stream, &wanted.prefix, &arguments));
     }
     drop(runtime);
+    if wanted.prefix != PREFIX {
+        let message = format!(
+            "--etcd-prefix={} needs the etcd of this folder",
+            wanted.prefix
+        );
+        return Err(Failure::Usage(message));
+    }
     serve(arguments, &wanted.etcd)
 }
 
@@ -134,9 +141,13 @@ async fn host_of(urls: &[String]) -> Option<UnixStream> {
 }
 
 /// Is served by the process in the role of etcd.
-async fn be_served(stream: UnixStream, arguments: &[String]) -> Result<ExitCode, Failure> {
+async fn be_served(
+    stream: UnixStream,
+    prefix: &str,
+    arguments: &[String],
+) -> Result<ExitCode, Failure> {
     let signals = signals()?;
-    let mut stream = ask(stream, arguments).await?;
+    let mut stream = ask(stream, prefix, arguments).await?;
     tokio::select! {
         () = signals => {}
         () = parent_ended() => {}

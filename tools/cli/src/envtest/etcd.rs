@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use fieldmanager_apiserver::store::{HistoryLimits, Memory, SharedStore};
 use http::{Request, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -17,7 +16,7 @@ use hyper_util::server::conn::auto::Builder;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::task::JoinSet;
 
-use super::hosting::{host, serve_args, socket};
+use super::hosting::{Stores, host, serve_args, socket};
 use super::parent_ended;
 use crate::commands::serve::{allow_open_files, log, signals};
 use crate::error::Failure;
@@ -146,7 +145,7 @@ async fn serve(addresses: &[String]) -> Result<ExitCode, Failure> {
     let failed =
         |what: &str, error: io::Error| Failure::Other(format!("cannot listen on {what}: {error}"));
     let signals = signals()?;
-    let store: SharedStore = Arc::new(Memory::shared(HistoryLimits::default()));
+    let stores = Arc::<Stores>::default();
     let mut tasks = JoinSet::new();
     let mut sockets = Vec::new();
 
@@ -161,7 +160,7 @@ async fn serve(addresses: &[String]) -> Result<ExitCode, Failure> {
         let shown = path.display().to_string();
         let asked = UnixListener::bind(&path).map_err(|error| failed(&shown, error))?;
         tasks.spawn(answer_all(listener));
-        tasks.spawn(host_all(asked, store.clone()));
+        tasks.spawn(host_all(asked, stores.clone()));
         sockets.push(path);
     }
 
@@ -177,16 +176,16 @@ async fn serve(addresses: &[String]) -> Result<ExitCode, Failure> {
 }
 
 /// Serves for each process that asks.
-async fn host_all(listener: UnixListener, store: SharedStore) {
+async fn host_all(listener: UnixListener, stores: Arc<Stores>) {
     let mut servers = JoinSet::new();
     loop {
         tokio::select! {
             Some(_) = servers.join_next() => {}
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    let store = store.clone();
+                    let stores = stores.clone();
                     servers.spawn(async move {
-                        if let Err(error) = host(stream, store).await {
+                        if let Err(error) = host(stream, &stores).await {
                             tracing::warn!(%error, "a server has ended");
                         }
                     });

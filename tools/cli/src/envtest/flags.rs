@@ -9,6 +9,9 @@ const FLAGS: &str = include_str!("flags.txt");
 /// Plain options of `serve` for a server that stands in for kube-apiserver.
 const ALWAYS: [&str; 4] = ["--no-collector", "--no-ui", "--tls", "--unions=false"];
 
+/// Where kube-apiserver has its objects in etcd, unless a flag says otherwise.
+pub(super) const PREFIX: &str = "/registry";
+
 /// The flags that have a letter.
 const SHORT: [(char, &str); 2] = [('h', "help"), ('v', "v")];
 
@@ -50,6 +53,8 @@ pub(super) struct Wanted {
     pub(super) arguments: Vec<String>,
     /// The URLs of etcd.
     pub(super) etcd: Vec<String>,
+    /// Below what the server has its objects in etcd.
+    pub(super) prefix: String,
     /// The folder in which the certificate is, or is made.
     pub(super) certificates: Option<PathBuf>,
     /// The names of the flags that have no effect.
@@ -227,6 +232,8 @@ fn translate(values: &Values) -> Result<Wanted, String> {
     if wanted.etcd.is_empty() {
         return Err("--etcd-servers must be specified".to_owned());
     }
+    let prefix = own("etcd-prefix").pop();
+    wanted.prefix = prefix.unwrap_or_else(|| PREFIX.to_owned());
     let arguments = &mut wanted.arguments;
     arguments.extend(ALWAYS.map(str::to_owned));
     arguments.push(format!(

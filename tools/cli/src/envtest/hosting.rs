@@ -1,15 +1,18 @@
 //! How a process named kube-apiserver asks one named etcd to serve.
 //!
-//! The asking process connects to a socket, and sends the arguments of `serve` as a line of JSON. The answer is a line with a
+//! The asking process connects to a socket, and sends as a line of JSON a prefix of objects in etcd and the
+//! arguments of `serve`. The answer is a line with a
 //! JSON string: why there is no server, or nothing if it listens. The server stops when the asking process closes its side.
 
+use std::collections::BTreeMap;
 use std::fs::{DirBuilder, symlink_metadata};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Parser;
-use fieldmanager_apiserver::store::SharedStore;
+use fieldmanager_apiserver::store::{HistoryLimits, Memory, SharedStore};
 use fieldmanager_harness::MAX_INPUT;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
@@ -81,12 +84,24 @@ pub(super) async fn ready(
     Ok(ready)
 }
 
+/// The objects below each prefix.
+#[derive(Default)]
+pub(super) struct Stores(Mutex<BTreeMap<String, SharedStore>>);
+
+impl Stores {
+    fn of(&self, prefix: String) -> SharedStore {
+        let mut stores = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || Arc::new(Memory::shared(HistoryLimits::default())) as SharedStore;
+        stores.entry(prefix).or_insert_with(new).clone()
+    }
+}
+
 /// Serves for a process that asks, until it closes its side.
-pub(super) async fn host(stream: UnixStream, store: SharedStore) -> io::Result<()> {
+pub(super) async fn host(stream: UnixStream, stores: &Stores) -> io::Result<()> {
     let (read, mut write) = stream.into_split();
     let mut read = BufReader::new(read);
-    let arguments: Vec<String> = serde_json::from_str(&line(&mut read).await?)?;
-    let made = ready(&arguments, Some(store)).await;
+    let (prefix, arguments): (String, Vec<String>) = serde_json::from_str(&line(&mut read).await?)?;
+    let made = ready(&arguments, Some(stores.of(prefix))).await;
 
     let refusal = made.as_ref().err();
     let refusal = refusal.map_or(String::new(), |failure| failure.messages().join("; "));
@@ -108,11 +123,12 @@ pub(super) async fn host(stream: UnixStream, store: SharedStore) -> io::Result<(
 /// Asks for a server. The stream, whose other side is closed when the server has ended.
 pub(super) async fn ask(
     mut stream: UnixStream,
+    prefix: &str,
     arguments: &[String],
 ) -> Result<UnixStream, Failure> {
     let failed =
         |error: io::Error| Failure::Other(format!("the process of etcd has ended: {error}"));
-    let request = json_line(arguments).map_err(failed)?;
+    let request = json_line(&(prefix, arguments)).map_err(failed)?;
     stream.write_all(request.as_bytes()).await.map_err(failed)?;
 
     let answer = line(&mut BufReader::new(&mut stream))
