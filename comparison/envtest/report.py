@@ -18,8 +18,8 @@ def specs(report):
 
 
 def tests(log):
-    """The names of the tests of a package without Ginkgo, and how each ended."""
-    for state, name in re.findall(r"^\s*--- (PASS|FAIL): (\S+)", log.read_text(), re.M):
+    """The names of the tests of Go, which may run specs, and how each ended."""
+    for state, name in re.findall(r"^\s*--- (PASS|FAIL): (\S+)", log.read_text(errors="replace"), re.M):
         yield name, "passed" if state == "PASS" else "failed"
 
 
@@ -30,7 +30,7 @@ def collect(reports, result):
         package, began, ended = line.split()
         name = package.replace("/", "-")
         report = reports / f"{name}.json"
-        found = list(specs(report) if report.exists() else tests(reports / f"{name}.log"))
+        found = list(specs(report) if report.exists() else []) + list(tests(reports / f"{name}.log"))
         passed = [spec for spec, state in found if state == "passed"]
         failed = sorted(spec for spec, state in found if state != "passed")
         packages[package] = {
