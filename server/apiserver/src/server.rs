@@ -17,13 +17,12 @@ use crate::collector::{Collector, CollectorStep};
 use crate::endpoint::{Core, Deletions, Resources};
 use crate::fault::Faults;
 use crate::gate::Gate;
-use crate::limits::Limits;
 use crate::log::{ExportHistory, Log, Recorder};
-use crate::network::ServiceNetwork;
 use crate::participants::Participants;
 use crate::snapshot::TestState;
 use crate::source::{Random, Source};
 use crate::store::{Bounded, Memory, SharedStore, StoreError};
+use crate::{Limits, ServiceNetwork};
 
 /// The issuer of tokens of service accounts, as `kubeadm` names it.
 const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";

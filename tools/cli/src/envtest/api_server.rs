@@ -8,12 +8,23 @@ use fieldmanager_apiserver::net::Tls;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
+use super::ending::ending;
 use super::flags::{CommandLine, FlagEffect, FlagKind, PREFIX, flags, parse};
 use super::hosting::{ask, ready, serve_args, socket};
-use super::parent_ended;
-use crate::commands::serve::{Ready, allow_open_files, log, signals};
+use crate::commands::serve::{Ready, allow_open_files, log};
 use crate::error::Failure;
 use crate::output;
+
+/// What `--help` says before the flags.
+const ABOUT: [&str; 7] = [
+    "This is fieldmanager in the role of kube-apiserver 1.37.1, as `fieldmanager envtest` installs it.",
+    "",
+    "Usage:",
+    "  kube-apiserver [flags]",
+    "",
+    "Flags:",
+    "",
+];
 
 /// The time that a server has to stop.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -68,15 +79,6 @@ pub(super) fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
 
 /// The lines of `--help`: a flag on each, with what it does.
 fn help() -> Vec<String> {
-    let about = [
-        "This is fieldmanager in the role of kube-apiserver 1.37.1, as `fieldmanager envtest` installs it.",
-        "",
-        "Usage:",
-        "  kube-apiserver [flags]",
-        "",
-        "Flags:",
-        "",
-    ];
     let line = |flag: super::flags::Flag| {
         let kind = match flag.kind {
             FlagKind::Bool => "",
@@ -94,7 +96,7 @@ fn help() -> Vec<String> {
         };
         format!("      --{}{kind}   {effect}", flag.name)
     };
-    about
+    ABOUT
         .into_iter()
         .map(str::to_owned)
         .chain(flags().map(line))
@@ -146,11 +148,10 @@ async fn be_served(
     prefix: &str,
     arguments: &[String],
 ) -> Result<ExitCode, Failure> {
-    let signals = signals()?;
+    let ending = ending()?;
     let mut stream = ask(stream, prefix, arguments).await?;
     tokio::select! {
-        () = signals => {}
-        () = parent_ended() => {}
+        () = ending => {}
         _ = stream.read_u8() => {
             return Err(Failure::Other("the process of etcd has ended".to_owned()));
         }
@@ -178,17 +179,11 @@ fn serve(mut arguments: Vec<String>, urls: &[String]) -> Result<ExitCode, Failur
 
     let ended = runtime.block_on(async {
         allow_open_files();
-        let signals = signals()?;
+        let ending = ending()?;
         let Ready {
             server, listening, ..
         } = ready(&arguments, None).await?;
-        let stop = async move {
-            tokio::select! {
-                () = signals => {}
-                () = parent_ended() => {}
-            }
-        };
-        let ended = listening.run(server, stop).await;
+        let ended = listening.run(server, ending).await;
         ended.map_err(|error| Failure::Other(error.to_string()))
     });
     runtime.shutdown_background();

@@ -16,9 +16,9 @@ use hyper_util::server::conn::auto::Builder;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::task::JoinSet;
 
+use super::ending::ending;
 use super::hosting::{Stores, host, serve_args, socket};
-use super::parent_ended;
-use crate::commands::serve::{allow_open_files, log, signals};
+use crate::commands::serve::{allow_open_files, log};
 use crate::error::Failure;
 use crate::output;
 
@@ -112,6 +112,7 @@ fn client_urls(arguments: &[String]) -> Result<Vec<String>, Failure> {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (flag, None),
         };
+        // A flag without a kind is a boolean one, whose value is not in an argument of its own.
         let known = FLAGS.iter().find(|(known, _)| *known == name);
         let (_, kind) = known
             .ok_or_else(|| Failure::Usage(format!("flag provided but not defined: -{name}")))?;
@@ -144,7 +145,7 @@ async fn serve(addresses: &[String]) -> Result<ExitCode, Failure> {
     allow_open_files();
     let failed =
         |what: &str, error: io::Error| Failure::Other(format!("cannot listen on {what}: {error}"));
-    let signals = signals()?;
+    let ending = ending()?;
     let stores = Arc::<Stores>::default();
     let mut tasks = JoinSet::new();
     let mut sockets = Vec::new();
@@ -164,10 +165,7 @@ async fn serve(addresses: &[String]) -> Result<ExitCode, Failure> {
         sockets.push(path);
     }
 
-    tokio::select! {
-        () = signals => {}
-        () = parent_ended() => {}
-    }
+    ending.await;
     for path in sockets {
         // Another start removes it.
         let _ = std::fs::remove_file(path);

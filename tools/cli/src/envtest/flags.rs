@@ -132,6 +132,7 @@ pub(super) fn parse(arguments: &[String]) -> Result<CommandLine, String> {
 
         let flag = known.get(name.as_str());
         let flag = flag.ok_or_else(|| format!("unknown flag: {shown}"))?;
+        // Only boolean flags and `--version` have a value without one being given.
         let value = match (value, flag.kind) {
             (Some(value), _) => value,
             (None, FlagKind::Bool) => "true".to_owned(),
@@ -146,6 +147,7 @@ pub(super) fn parse(arguments: &[String]) -> Result<CommandLine, String> {
         entry.or_insert_with(|| (*flag, Vec::new())).1.push(value);
     }
 
+    // Help is given whatever else is wrong with the values.
     if values.contains_key("help") {
         return Ok(CommandLine::Help);
     }

@@ -5,6 +5,7 @@
 //! its server. So objects survive a server, two servers see one state, and no request passes through two processes.
 
 mod api_server;
+mod ending;
 mod etcd;
 mod flags;
 mod hosting;
@@ -13,13 +14,9 @@ mod objects;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use crate::error::Failure;
 use crate::output;
-
-/// How often a process looks whether its parent has ended.
-const PARENT: Duration = Duration::from_millis(200);
 
 /// A program that this one stands in for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,12 +60,4 @@ pub(crate) fn run(role: Role) -> ExitCode {
         let _ = output::err().line(format!("Error: {}", failure.messages().join("; ")));
         ExitCode::from(1)
     })
-}
-
-/// Waits until the parent has ended. Suites that fail stop nothing, and their programs are to end all the same.
-async fn parent_ended() {
-    let parent = rustix::process::getppid();
-    while rustix::process::getppid() == parent {
-        tokio::time::sleep(PARENT).await;
-    }
 }
