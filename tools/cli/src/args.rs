@@ -1,5 +1,6 @@
 //! Command-line arguments.
 
+mod answers;
 mod common;
 mod conformance;
 mod envtest;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use bytesize::ByteSize;
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub(crate) use answers::{VerdictArgs, VerdictFormat};
 pub(crate) use common::{Format, OutputArgs, TypeArgs};
 pub(crate) use conformance::{ConformanceArgs, ConformanceReport};
 pub(crate) use envtest::EnvtestArgs;
@@ -87,6 +89,11 @@ pub(crate) enum Command {
     /// Inspect, check and convert schemas
     #[command(subcommand)]
     Schema(SchemaCommand),
+    /// Check the objects of files and folders: what would an API server say to each?
+    ///
+    /// Each object is created, as a trial, on an API server in this process, with strict field validation. Definitions,
+    /// namespaces and policies among the sources apply. Exits with 1 if anything is refused.
+    Check(VerdictArgs),
     /// Run scenario files
     Test(TestArgs),
     /// Check server-side apply on an API server, case by case

@@ -2,6 +2,7 @@
 
 mod alone;
 mod answer;
+mod answers;
 mod args;
 mod blame;
 mod commands;
@@ -94,6 +95,7 @@ pub fn main() -> ExitCode {
         Command::Schema(SchemaCommand::Show(args)) => commands::schema::show(&args, files),
         Command::Schema(SchemaCommand::Check(args)) => commands::schema::check(&args, files),
         Command::Schema(SchemaCommand::Import(args)) => commands::schema::import(&args, files),
+        Command::Check(args) => commands::check::run(&args, files),
         Command::Test(args) => commands::test::run(&args, files),
         Command::Conformance(args) => commands::conformance::run(&args, files),
         Command::Serve(args) => commands::serve::run(&args, files),

@@ -2,6 +2,7 @@
 
 mod apply;
 mod blame;
+mod check;
 mod common;
 mod conformance;
 mod demo;

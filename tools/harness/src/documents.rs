@@ -3,6 +3,8 @@
 use fieldmanager_value::{Error, TextPosition, Value};
 use serde::de::IgnoredAny;
 
+use crate::place::{Fault, Step};
+
 /// The language of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
@@ -110,6 +112,80 @@ pub fn parse_documents(text: &str) -> Result<Vec<Value>, Error> {
         .into_iter()
         .map(|document| document.value)
         .collect())
+}
+
+/// A document of a text, or of a list in it, that knows where its fields are.
+#[derive(Clone, Debug)]
+pub struct PlacedDocument<'t>(Document<'t>);
+
+impl PlacedDocument<'_> {
+    /// The content.
+    pub fn value(&self) -> &Value {
+        &self.0.value
+    }
+
+    /// The line of a field, from 1, or of the nearest field around it that the document has. The path is as in messages of
+    /// API servers, such as `spec.containers[0].image`; the empty path is the document.
+    pub fn line(&self, path: &str) -> usize {
+        if path.is_empty() {
+            return self.0.start().line;
+        }
+        let mut path = steps(path);
+        // The value of a field may begin on a later line than its name.
+        let key = path.pop_if(|step| matches!(step, Step::Field(_)));
+        let fault = Fault {
+            path,
+            message: String::new(),
+            key: key.and_then(Step::into_field),
+        };
+        self.0.position(&fault).line
+    }
+}
+
+/// The steps of a path of an API server. A part that is neither a field nor an index ends the path.
+fn steps(path: &str) -> Vec<Step> {
+    let parts = path.split(['.', '[']).filter(|part| !part.is_empty());
+    let steps = parts.map(|part| match part.strip_suffix(']') {
+        None => Some(Step::from(part)),
+        Some(index) => index.parse().ok().map(Step::Index),
+    });
+    steps.map_while(|step| step).collect()
+}
+
+/// Like [`parse_documents`], one by one: each document of a YAML stream is parsed when it is asked for, if its text is
+/// `wanted`, and a faulty one is an error in its place. JSON is parsed at once.
+///
+/// ```
+/// use fieldmanager_harness::internal::each_document;
+/// let mut documents = each_document("a: 1\n---\na: [\n---\nb:\n- c: 2\n", |_| true);
+/// assert_eq!(documents.next().unwrap()?.line("a"), 1);
+/// assert!(documents.next().unwrap().is_err());
+/// assert_eq!(documents.next().unwrap()?.line("b[0].c.d"), 6);
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+pub fn each_document<'t>(
+    text: &'t str,
+    wanted: impl Fn(&str) -> bool + 't,
+) -> Box<dyn Iterator<Item = Result<PlacedDocument<'t>, Error>> + 't> {
+    if begins_like_json(text) {
+        return match parse(text, Language::Any) {
+            Ok(documents) => Box::new(documents.into_iter().map(|found| Ok(PlacedDocument(found)))),
+            Err(error) => Box::new(std::iter::once(Err(error))),
+        };
+    }
+    let parts = split_yaml(text).into_iter();
+    let documents = parts
+        .filter(move |(_, text)| wanted(text))
+        .map(|(lines, text)| {
+            let start = Offset { lines, columns: 0 };
+            let value = yaml_document(text).map_err(|error| start.shift_error(error))?;
+            Ok(PlacedDocument(Document { value, text, start }))
+        });
+
+    let is_empty = |found: &Result<PlacedDocument<'_>, Error>| {
+        found.as_ref().is_ok_and(|found| found.value().is_null())
+    };
+    Box::new(documents.filter(move |found| !is_empty(found)))
 }
 
 /// Like [`parse_documents`], with the source of each document.

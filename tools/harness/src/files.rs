@@ -19,8 +19,12 @@ pub const MAX_INPUT: u64 = 64 << 20;
 
 const EXTENSIONS: [&str; 4] = ["json", "jsonl", "yaml", "yml"];
 
-/// The scenario files and schemas of a folder, sorted. Hidden files and folders are skipped.
-pub(crate) fn in_folder(folder: &Path) -> impl Iterator<Item = Result<PathBuf, Error>> {
+/// The files of a folder that may be YAML or JSON, sorted. Hidden files and folders are skipped.
+///
+/// # Errors
+///
+/// Of a folder that cannot be read, in its place.
+pub fn in_folder(folder: &Path) -> impl Iterator<Item = Result<PathBuf, Error>> {
     let walk = WalkDir::new(folder).follow_links(true).sort_by_file_name();
     let visible = walk.into_iter().filter_entry(|entry| {
         entry.depth() == 0 || !entry.file_name().to_string_lossy().starts_with('.')

@@ -66,8 +66,8 @@ pub use setup::{SetupError, set_up};
 /// Items for the other crates of the workspace; no part of the public interface.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::documents::parse_documents;
-    pub use crate::files::{InputError, read_input, require_regular};
+    pub use crate::documents::{PlacedDocument, each_document, parse_documents};
+    pub use crate::files::{InputError, in_folder, read_input, require_regular};
     pub use crate::find::find;
     pub use crate::judge::{Observed, ObservedAnswer, ObservedRefusal, judge, judge_events};
     pub use crate::object::with_metadata;

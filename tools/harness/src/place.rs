@@ -13,6 +13,16 @@ pub(crate) enum Step {
     Index(usize),
 }
 
+impl Step {
+    /// The name of a field.
+    pub(crate) fn into_field(self) -> Option<Str> {
+        match self {
+            Step::Field(name) => Some(name),
+            Step::Index(_) => None,
+        }
+    }
+}
+
 impl From<&str> for Step {
     fn from(name: &str) -> Self {
         Step::Field(name.into())

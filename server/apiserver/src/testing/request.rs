@@ -25,6 +25,8 @@ pub struct Reply {
     pub code: u16,
     /// The body; null if it is no JSON.
     pub body: Json,
+    /// The texts of the `Warning` headers.
+    pub warnings: Vec<String>,
 }
 
 /// The error of a request that was refused: a `Status`.
@@ -230,6 +232,13 @@ impl TestServer {
             .await
             .unwrap_or_else(|never| match never {});
         let code = response.status().as_u16();
+        let headers = response.headers().get_all(header::WARNING).iter();
+        let texts = headers.filter_map(|header| {
+            let quoted = std::str::from_utf8(header.as_bytes()).ok()?;
+            let text = quoted.strip_prefix("299 - \"")?.strip_suffix('"')?;
+            Some(text.replace("\\\"", "\"").replace("\\\\", "\\"))
+        });
+        let warnings = texts.collect();
         let body = response.into_body().collect().await;
         let body = body
             .map_err(|error| Refusal::new(0, "", error.to_string()))?
@@ -238,6 +247,7 @@ impl TestServer {
         Ok(Reply {
             code,
             body: serde_json::from_slice(&body).unwrap_or_default(),
+            warnings,
         })
     }
 
@@ -248,7 +258,7 @@ impl TestServer {
         content_type: &str,
         body: &Json,
     ) -> Result<Json, Refusal> {
-        let Reply { code, body } = self.send(method, path, content_type, body).await?;
+        let Reply { code, body, .. } = self.send(method, path, content_type, body).await?;
         if code < 400 {
             return Ok(body);
         }

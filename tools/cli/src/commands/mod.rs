@@ -1,6 +1,7 @@
 //! The commands, grouped by purpose.
 
 pub(crate) mod blame;
+pub(crate) mod check;
 pub(crate) mod conformance;
 pub(crate) mod custom;
 pub(crate) mod demo;

@@ -1,0 +1,99 @@
+//! The kinds that a cluster serves: those of Kubernetes, and those that definitions among the sources add.
+
+use std::collections::HashMap;
+
+use fieldmanager_openapi::{GroupVersionKind, Importer, KindError, Types, builtin};
+use fieldmanager_schema::{Schema, internal::Atom};
+use fieldmanager_structural::internal::ObjectExt as _;
+use fieldmanager_value::Value;
+
+/// The kind of definitions.
+pub(crate) const DEFINITION: &str = "CustomResourceDefinition";
+
+/// Kinds, found once each.
+#[derive(Default)]
+pub(crate) struct Catalogue {
+    /// The definitions by group and kind.
+    definitions: HashMap<(String, String), Value>,
+    types: HashMap<GroupVersionKind, Types>,
+}
+
+impl Catalogue {
+    /// Adds a definition. Other objects are left out.
+    pub(crate) fn add(&mut self, object: &Value) {
+        let text =
+            |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+        let Some(spec) = object
+            .get("spec")
+            .filter(|_| object.declared_kind().kind == DEFINITION)
+        else {
+            return;
+        };
+        let kind = spec.get("names").and_then(|names| names.get("kind"));
+        let names = (text(spec.get("group")), text(kind));
+        self.definitions.insert(names, object.clone());
+    }
+
+    /// The definition of a kind.
+    fn definition(&self, kind: &GroupVersionKind) -> Option<&Value> {
+        self.definitions
+            .get(&(kind.group.to_string(), kind.kind.to_string()))
+    }
+
+    /// What a client says about a kind that no cluster has, with the kinds that have a similar name.
+    pub(crate) fn unknown(&self, kind: &GroupVersionKind) -> String {
+        let message = format!(
+            "no matches for kind {:?} in version {:?}",
+            kind.kind,
+            kind.api_version()
+        );
+        match builtin::types().for_kind(kind) {
+            Err(KindError::Unknown { nearest, .. }) if !nearest.is_empty() => {
+                let near: Vec<String> = nearest
+                    .iter()
+                    .map(|near| format!("{} {}", near.api_version(), near.kind))
+                    .collect();
+                format!("{message} (nearest: {})", near.join(", "))
+            }
+            _ => format!("{message}: a CustomResourceDefinition among the sources adds it"),
+        }
+    }
+
+    /// The names of fields that are similar to the last one of a path of an object, such as `spec.containers[0].imgae`.
+    pub(crate) fn nearest(&mut self, object: &Value, path: &str) -> Vec<String> {
+        let kind = object.declared_kind();
+        if !self.types.contains_key(&kind) {
+            let custom = self.definition(&kind).map(std::slice::from_ref);
+            let custom = custom.and_then(|found| Types::load_all(found, &Importer::new()).ok());
+            let types = custom.map_or_else(builtin::types, |imported| imported.types);
+            self.types.insert(kind.clone(), types);
+        }
+
+        let ty = self
+            .types
+            .get(&kind)
+            .and_then(|types| types.for_object(object).ok());
+        let (around, name) = path.rsplit_once('.').unwrap_or(("", path));
+        let near = ty.as_ref().and_then(|ty| {
+            let atom = atom_at(ty.schema(), ty.atom(), around)?;
+            Some(atom.map.as_ref()?.nearest_fields(name))
+        });
+        near.unwrap_or_default()
+            .into_iter()
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+/// The type of the part of an object at a path.
+fn atom_at<'s>(schema: &'s Schema, atom: &'s Atom, path: &str) -> Option<&'s Atom> {
+    let mut parts = path.split(['.', '[']).filter(|part| !part.is_empty());
+    parts.try_fold(atom, |atom, part| {
+        let id = if part.ends_with(']') {
+            atom.list.as_ref()?.element
+        } else {
+            atom.map.as_ref()?.type_of(part)?
+        };
+        Some(schema.atom(id))
+    })
+}

@@ -1,0 +1,5 @@
+//! Answers about many objects: where they are from, and what servers say about them.
+
+pub(crate) mod catalogue;
+pub(crate) mod report;
+pub(crate) mod sources;

@@ -1,0 +1,237 @@
+//! Where objects are from: files, folders, standard input and dumps.
+
+use std::path::PathBuf;
+
+use fieldmanager_harness::internal::{PlacedDocument, each_document, in_folder};
+use fieldmanager_structural::internal::ObjectExt as _;
+use fieldmanager_value::{Map, Value};
+
+use crate::error::Failure;
+use crate::files::{self, Files};
+
+/// Files with objects, in the order of the arguments. Each is read when its objects are asked for, one at a time.
+pub(crate) struct Sources {
+    paths: Vec<PathBuf>,
+    /// What standard input had, which cannot be read twice.
+    stdin: Option<String>,
+    files: Files,
+}
+
+/// An object of a source, and where it is.
+pub(crate) struct Item<'t> {
+    pub(crate) object: Value,
+    pub(crate) file: &'t str,
+    /// The path of the object in its document: empty, or that of an item of a list.
+    prefix: String,
+    document: &'t PlacedDocument<'t>,
+}
+
+/// A document that is no object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unreadable {
+    pub(crate) file: String,
+    /// The line, from 1.
+    pub(crate) line: usize,
+    pub(crate) message: String,
+}
+
+/// What identifies an object in a cluster: group, kind, namespace and name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) group: String,
+    pub(crate) kind: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+impl std::fmt::Display for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Key {
+            kind,
+            namespace,
+            name,
+            ..
+        } = self;
+        let slash = if namespace.is_empty() { "" } else { "/" };
+        write!(f, "{kind} {namespace}{slash}{name}")
+    }
+}
+
+impl Item<'_> {
+    /// The line of a field of the object, or of the nearest one around it; of the object, for the empty path.
+    pub(crate) fn line(&self, path: &str) -> usize {
+        match (self.prefix.as_str(), path) {
+            ("", path) => self.document.line(path),
+            (prefix, "") => self.document.line(prefix),
+            (prefix, path) => self.document.line(&format!("{prefix}.{path}")),
+        }
+    }
+}
+
+impl Sources {
+    /// Finds the files of paths: a file, a folder, whose files of YAML and JSON count at any depth, or `-`.
+    ///
+    /// # Errors
+    ///
+    /// A path that does not exist, or a folder that cannot be read.
+    pub(crate) fn new(paths: &[PathBuf], files: Files) -> Result<Self, Failure> {
+        let mut sources = Sources {
+            paths: Vec::new(),
+            stdin: None,
+            files,
+        };
+        for path in paths {
+            if path.as_os_str() == "-" {
+                sources.stdin = Some(files.text(path)?);
+                sources.paths.push(path.clone());
+            } else if path.is_dir() {
+                for file in in_folder(path) {
+                    let file = file.map_err(|error| Failure::Other(error.to_string()))?;
+                    sources.paths.push(file);
+                }
+            } else {
+                path.metadata()
+                    .map_err(|error| Failure::input(files::name(path), error))?;
+                sources.paths.push(path.clone());
+            }
+        }
+
+        Ok(sources)
+    }
+
+    /// The number of files.
+    pub(crate) fn len(&self) -> usize {
+        self.paths.len()
+    }
+
+    /// Calls a function with each object, and with each document that has none. A `List`, of any kind, is its items. If
+    /// there are `kinds`, only documents are read that may have an object of one of them.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read, and those of the function.
+    pub(crate) fn each(
+        &self,
+        kinds: &[&str],
+        mut act: impl FnMut(Result<Item<'_>, Unreadable>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        for path in &self.paths {
+            let read;
+            let text = match &self.stdin {
+                Some(text) if path.as_os_str() == "-" => text,
+                _ => {
+                    read = self.files.text(path)?;
+                    &read
+                }
+            };
+            each_object(&files::name(path), text, kinds, &mut act)?;
+        }
+
+        Ok(())
+    }
+}
+
+/// Calls a function with each object of a file.
+fn each_object(
+    file: &str,
+    text: &str,
+    kinds: &[&str],
+    act: &mut impl FnMut(Result<Item<'_>, Unreadable>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    // The lines that may name a kind are found without parsing, which takes most of the time.
+    let has_kind = |text: &str| {
+        let mut lines = text.lines().filter(|line| line.contains("kind"));
+        kinds.is_empty() || lines.any(|line| kinds.iter().any(|kind| line.contains(kind)))
+    };
+    for (number, document) in each_document(text, has_kind).enumerate() {
+        let fault = |line, message: String| Unreadable {
+            file: file.to_owned(),
+            line,
+            message: format!("document {}: {message}", number + 1),
+        };
+        let document = match document {
+            Ok(document) => document,
+            Err(error) => {
+                act(Err(fault(line_of(&error), unparsed(&error, text))))?;
+                continue;
+            }
+        };
+
+        for (prefix, object) in objects(document.value()) {
+            let item = Item {
+                object,
+                file,
+                prefix,
+                document: &document,
+            };
+            if item.object.declared_kind().kind.is_empty() {
+                let message = "an object has apiVersion and kind, and this has no kind".to_owned();
+                act(Err(fault(item.line(""), message)))?;
+            } else {
+                act(Ok(item))?;
+            }
+        }
+    }
+
+    Ok(())
+}
+
+/// The objects of a document, with their paths in it. The items of a list such as a `DeploymentList` may leave out their kind.
+fn objects(document: &Value) -> Vec<(String, Value)> {
+    let kind = document.declared_kind();
+    let items = document.get("items").and_then(Value::as_list);
+    let (Some(items), Some(of)) = (items, kind.kind.strip_suffix("List")) else {
+        return vec![(String::new(), document.clone())];
+    };
+
+    let typed = |item: &Value| match item {
+        Value::Map(fields) if !of.is_empty() && fields.get("kind").is_none() => {
+            let mut fields: Map = fields.clone();
+            fields.insert("apiVersion", kind.api_version());
+            fields.insert("kind", of);
+            Value::Map(fields)
+        }
+        other => other.clone(),
+    };
+    let items = items.iter().enumerate();
+    items
+        .map(|(index, item)| (format!("items[{index}]"), typed(item)))
+        .collect()
+}
+
+fn line_of(error: &fieldmanager_value::Error) -> usize {
+    match error {
+        fieldmanager_value::Error::Json { position, .. } => position.line,
+        fieldmanager_value::Error::Yaml { position, .. } => {
+            position.as_ref().map_or(1, |position| position.line)
+        }
+        _ => 1,
+    }
+}
+
+/// Why a text is not parsed. The files of a chart are no YAML until Helm has rendered them.
+fn unparsed(error: &fieldmanager_value::Error, text: &str) -> String {
+    if text.contains("{{") {
+        format!(
+            "{error}; a template has to be rendered first: `helm template CHART | fieldmanager .. -`"
+        )
+    } else {
+        error.to_string()
+    }
+}
+
+/// The key of an object, in a namespace if it names none and its kind is `namespaced`.
+pub(crate) fn key(object: &Value, namespaced: bool, namespace: &str) -> Key {
+    let kind = object.declared_kind();
+    let namespace = match object.metadata_string("namespace") {
+        _ if !namespaced => "",
+        "" => namespace,
+        own => own,
+    };
+    Key {
+        group: kind.group.to_string(),
+        kind: kind.kind.to_string(),
+        namespace: namespace.to_owned(),
+        name: object.metadata_string("name").to_owned(),
+    }
+}
