@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use bytesize::ByteSize;
 use clap::{Parser, Subcommand, ValueEnum};
 
-pub(crate) use answers::{VerdictArgs, VerdictFormat};
+pub(crate) use answers::{PlanArgs, VerdictArgs, VerdictFormat, WhyArgs};
 pub(crate) use common::{Format, OutputArgs, TypeArgs};
 pub(crate) use conformance::{ConformanceArgs, ConformanceReport};
 pub(crate) use envtest::EnvtestArgs;
@@ -94,6 +94,13 @@ pub(crate) enum Command {
     /// Each object is created, as a trial, on an API server in this process, with strict field validation. Definitions,
     /// namespaces and policies among the sources apply. Exits with 1 if anything is refused.
     Check(VerdictArgs),
+    /// Plan an apply: what would it do to every object, and which fields would stay?
+    ///
+    /// Prints a line for each object that is created, changed, in conflict, refused or removed, and the fields that stay
+    /// although the configuration does not have them. Exits with 1 after a conflict or a refusal.
+    Plan(PlanArgs),
+    /// Explain a field: who owns it, what an apply does to it and why, and the ways out
+    Why(WhyArgs),
     /// Run scenario files
     Test(TestArgs),
     /// Check server-side apply on an API server, case by case

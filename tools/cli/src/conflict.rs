@@ -30,29 +30,7 @@ pub(crate) fn report(conflicts: &Conflicts, manager: &str) -> Vec<Line> {
     ];
     lines.extend(table(conflicts, output::error_width()));
     lines.push(Line::default());
-    lines.push("Three ways to resolve them:".into());
-
-    // A conflict is resolved by force, by giving up the fields, or by agreeing on the values.
-    for (name, rest) in [
-        (
-            "take them",
-            "repeat with --force; the owners above lose these fields",
-        ),
-        (
-            "leave them",
-            "remove these fields from the configuration; they keep their live values",
-        ),
-        (
-            "share them",
-            "set these fields to their live values in the configuration; you become a co-owner",
-        ),
-    ] {
-        lines.push(
-            Line::from("- ")
-                .and(Style::Strong.paint(name))
-                .and(format!(": {rest}")),
-        );
-    }
+    lines.extend(ways("repeat with --force"));
 
     // A manager that updated before and applies now is two owners, so it can conflict with itself. Its old entry has to
     // become that of an applier.
@@ -73,7 +51,33 @@ pub(crate) fn report(conflicts: &Conflicts, manager: &str) -> Vec<Line> {
     lines
 }
 
-fn table(conflicts: &Conflicts, width: usize) -> Vec<Line> {
+/// The ways to resolve conflicts: by force, by giving up the fields, or by agreeing on the values.
+pub(crate) fn ways(force: &str) -> Vec<Line> {
+    let ways = [
+        (
+            "take them",
+            format!("{force}; the owners above lose these fields"),
+        ),
+        (
+            "leave them",
+            "remove these fields from the configuration; they keep their live values".to_owned(),
+        ),
+        (
+            "share them",
+            "set these fields to their live values in the configuration; you become a co-owner"
+                .to_owned(),
+        ),
+    ];
+    let lines = ways.into_iter().map(|(name, rest)| {
+        let line = Line::from("- ").and(Style::Strong.paint(name));
+        line.and(format!(": {rest}"))
+    });
+    std::iter::once("Three ways to resolve them:".into())
+        .chain(lines)
+        .collect()
+}
+
+pub(crate) fn table(conflicts: &Conflicts, width: usize) -> Vec<Line> {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
@@ -94,7 +98,7 @@ fn table(conflicts: &Conflicts, width: usize) -> Vec<Line> {
 }
 
 /// Parses the identifier of a manager.
-fn identity(identifier: &str) -> Option<Identity> {
+pub(crate) fn identity(identifier: &str) -> Option<Identity> {
     let value = Value::from_json(identifier).ok()?;
     let member = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
     let operation = match member("operation") {

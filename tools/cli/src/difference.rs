@@ -12,7 +12,8 @@ pub(crate) fn print(found: &Difference) -> Result<(), Failure> {
     output::print_lines(lines(found, output::room()))
 }
 
-fn lines(found: &Difference, room: Option<usize>) -> Vec<Line> {
+/// The changes of fields and of owners.
+pub(crate) fn lines(found: &Difference, room: Option<usize>) -> Vec<Line> {
     if found.changes.is_empty() && found.ownership.is_empty() {
         return vec!["nothing would change".into()];
     }
@@ -80,6 +81,9 @@ fn paths(sign: char, style: Style, set: &Set) -> Vec<(Style, String)> {
         .collect()
 }
 
+/// The most columns of a value: an annotation may contain a whole configuration.
+const LONGEST: usize = 100;
+
 fn shown(value: &Value) -> String {
-    text::printable(&value.to_json())
+    text::shortened(&text::printable(&value.to_json()), LONGEST)
 }

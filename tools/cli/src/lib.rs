@@ -96,6 +96,8 @@ pub fn main() -> ExitCode {
         Command::Schema(SchemaCommand::Check(args)) => commands::schema::check(&args, files),
         Command::Schema(SchemaCommand::Import(args)) => commands::schema::import(&args, files),
         Command::Check(args) => commands::check::run(&args, files),
+        Command::Plan(args) => commands::plan::run(&args, files),
+        Command::Why(args) => commands::why::run(&args, files),
         Command::Test(args) => commands::test::run(&args, files),
         Command::Conformance(args) => commands::conformance::run(&args, files),
         Command::Serve(args) => commands::serve::run(&args, files),

@@ -14,6 +14,7 @@ mod inspect;
 mod managed;
 mod page;
 mod patch;
+mod plan;
 mod readme;
 mod scenarios;
 mod schemas;

@@ -1,14 +1,26 @@
 //! The kinds that a cluster serves: those of Kubernetes, and those that definitions among the sources add.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use fieldmanager_handlers::Resource;
 use fieldmanager_openapi::{GroupVersionKind, Importer, KindError, Types, builtin};
-use fieldmanager_schema::{Schema, internal::Atom};
+use fieldmanager_schema::internal::Atom;
+use fieldmanager_schema::{Schema, Type};
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 
+use crate::types::resource;
+
 /// The kind of definitions.
 pub(crate) const DEFINITION: &str = "CustomResourceDefinition";
+
+/// A kind that is served.
+pub(crate) struct Kind {
+    /// What answers requests.
+    pub(crate) resource: Resource,
+    pub(crate) ty: Option<Type>,
+}
 
 /// Kinds, found once each.
 #[derive(Default)]
@@ -16,6 +28,7 @@ pub(crate) struct Catalogue {
     /// The definitions by group and kind.
     definitions: HashMap<(String, String), Value>,
     types: HashMap<GroupVersionKind, Types>,
+    kinds: HashMap<GroupVersionKind, Result<Arc<Kind>, String>>,
 }
 
 impl Catalogue {
@@ -40,6 +53,30 @@ impl Catalogue {
             .get(&(kind.group.to_string(), kind.kind.to_string()))
     }
 
+    /// What answers requests to the kind of an object, and its type.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the definition, or that there is none.
+    pub(crate) fn kind(&mut self, object: &Value) -> Result<Arc<Kind>, String> {
+        let kind = object.declared_kind();
+        if let Some(known) = self.kinds.get(&kind) {
+            return known.clone();
+        }
+        let definition = self.definition(&kind).map(std::slice::from_ref);
+        let found = match resource(definition, &kind, true) {
+            Ok(Some(resource)) => Ok(Arc::new(Kind {
+                resource,
+                ty: self.type_of(object),
+            })),
+            Ok(None) => Err(self.unknown(&kind)),
+            Err(error) => Err(error),
+        };
+        self.kinds.insert(kind, found.clone());
+
+        found
+    }
+
     /// What a client says about a kind that no cluster has, with the kinds that have a similar name.
     pub(crate) fn unknown(&self, kind: &GroupVersionKind) -> String {
         let message = format!(
@@ -59,8 +96,8 @@ impl Catalogue {
         }
     }
 
-    /// The names of fields that are similar to the last one of a path of an object, such as `spec.containers[0].imgae`.
-    pub(crate) fn nearest(&mut self, object: &Value, path: &str) -> Vec<String> {
+    /// The type of an object.
+    fn type_of(&mut self, object: &Value) -> Option<Type> {
         let kind = object.declared_kind();
         if !self.types.contains_key(&kind) {
             let custom = self.definition(&kind).map(std::slice::from_ref);
@@ -68,11 +105,12 @@ impl Catalogue {
             let types = custom.map_or_else(builtin::types, |imported| imported.types);
             self.types.insert(kind.clone(), types);
         }
+        self.types.get(&kind)?.for_object(object).ok()
+    }
 
-        let ty = self
-            .types
-            .get(&kind)
-            .and_then(|types| types.for_object(object).ok());
+    /// The names of fields that are similar to the last one of a path of an object, such as `spec.containers[0].imgae`.
+    pub(crate) fn nearest(&mut self, object: &Value, path: &str) -> Vec<String> {
+        let ty = self.type_of(object);
         let (around, name) = path.rsplit_once('.').unwrap_or(("", path));
         let near = ty.as_ref().and_then(|ty| {
             let atom = atom_at(ty.schema(), ty.atom(), around)?;

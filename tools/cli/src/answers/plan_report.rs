@@ -1,0 +1,266 @@
+//! The report of `plan`: a line for each object, and what changes.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use fieldmanager_fieldpath::Set;
+use fieldmanager_managedfields::Identity;
+use serde_json::{Value as Json, json};
+
+use super::plan::{Fate, Kept, KeptBecause, Planned};
+use super::sources::Key;
+use super::tool::Tool;
+use crate::error::Failure;
+use crate::output::{self, Line, Style};
+use crate::{conflict, difference, text};
+
+/// What is planned, as it is printed.
+pub(crate) struct PlanReport {
+    is_json: bool,
+    /// Whether each object is followed by its changes.
+    has_details: bool,
+    objects: Vec<Json>,
+    fates: BTreeMap<Fate, usize>,
+    kept: usize,
+}
+
+/// Where an object is.
+pub(crate) struct Place<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) line: usize,
+    pub(crate) key: &'a Key,
+}
+
+impl PlanReport {
+    pub(crate) fn new(is_json: bool, has_details: bool) -> Self {
+        PlanReport {
+            is_json,
+            has_details,
+            objects: Vec::new(),
+            fates: BTreeMap::new(),
+            kept: 0,
+        }
+    }
+
+    /// Adds what becomes of an object.
+    pub(crate) fn add(&mut self, place: &Place<'_>, planned: &Planned) -> Result<(), Failure> {
+        *self.fates.entry(planned.fate).or_default() += 1;
+        self.kept += planned.kept.len();
+        if self.is_json {
+            self.objects.push(document(place, planned));
+            return Ok(());
+        }
+        for warning in &planned.warnings {
+            let file = format!("{}:{}", place.file, place.line);
+            output::err().warning(&file, warning)?;
+        }
+        // What stays as it is, and without old fields, is only counted.
+        if planned.fate == Fate::Unchanged && planned.kept.is_empty() {
+            return Ok(());
+        }
+
+        output::print_lines([headline(place, planned)])?;
+        if self.has_details {
+            output::print_lines(details(planned))?;
+        }
+        Ok(())
+    }
+
+    /// Ends the report. The exit code is 1 after a conflict or a refusal.
+    pub(crate) fn finish(self, tool: &Tool) -> Result<ExitCode, Failure> {
+        let count = |fate: Fate| self.fates.get(&fate).copied().unwrap_or_default();
+        let has_conflicts = count(Fate::Conflict) > 0;
+        let code = ExitCode::from(u8::from(has_conflicts || count(Fate::Refused) > 0));
+        let counts = self.fates.iter().map(|(fate, count)| (fate.name(), *count));
+        if self.is_json {
+            let counts: BTreeMap<&str, usize> = counts.collect();
+            let summary = json!({"objects": self.objects, "counts": counts, "kept": self.kept});
+            output::out().json(&format!("{summary:#}"))?;
+            return Ok(code);
+        }
+
+        if has_conflicts {
+            output::print_lines(conflict::ways(tool.how_to_force))?;
+            output::out().line(Line::default())?;
+        }
+        let counts: Vec<String> = counts
+            .map(|(name, count)| format!("{count} {name}"))
+            .collect();
+        let kept = match self.kept {
+            0 => String::new(),
+            1 => "; 1 field is kept".to_owned(),
+            kept => format!("; {kept} fields are kept"),
+        };
+        let counts = if counts.is_empty() {
+            "no objects".to_owned()
+        } else {
+            counts.join(", ")
+        };
+        output::out().line(format!("{counts}{kept}"))?;
+
+        Ok(code)
+    }
+}
+
+/// `changed  Deployment shop/web  2 fields change, 1 is kept`
+fn headline(place: &Place<'_>, planned: &Planned) -> Line {
+    let style = match planned.fate {
+        Fate::Created => Style::Added,
+        Fate::Changed => Style::Modified,
+        Fate::Conflict | Fate::Refused => Style::Error,
+        Fate::Removed => Style::Removed,
+        Fate::Unchanged => Style::Faint,
+    };
+    let count = |number: usize, one: &str, many: &str| match number {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        _ => Some(format!("{number} {many}")),
+    };
+    let difference = planned.difference.as_ref();
+    let mut parts: Vec<String> = [
+        count(
+            planned.conflicts.as_ref().map_or(0, |all| all.len()),
+            "conflict",
+            "conflicts",
+        ),
+        count(
+            difference.map_or(0, |found| found.changes.len()),
+            "field changes",
+            "fields change",
+        ),
+        count(planned.kept.len(), "field is kept", "fields are kept"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let has_changes =
+        difference.is_some_and(|found| found.changes.is_empty() && !found.ownership.is_empty());
+    if has_changes && planned.fate == Fate::Changed {
+        parts.push("only owners change".to_owned());
+    }
+    if !planned.taken.is_empty() {
+        parts.push(format!("takes over {}", names(&planned.taken)));
+    }
+    if !planned.message.is_empty() {
+        parts.push(planned.message.clone());
+    }
+
+    let fate = style.paint(&text::padded(planned.fate.name(), 10));
+    let name = fate.and(place.key.to_string());
+    if parts.is_empty() {
+        name
+    } else {
+        name.and(": ").and(parts.join(", "))
+    }
+}
+
+fn names(identities: &[Identity]) -> String {
+    let names: Vec<String> = identities.iter().map(text::identity).collect();
+    names.join(", ")
+}
+
+/// The changes, the conflicts and the kept fields of an object, indented.
+fn details(planned: &Planned) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let room = output::room().map(|room| room.saturating_sub(2));
+    if let Some(conflicts) = &planned.conflicts {
+        lines.push(Style::Strong.paint("conflicts"));
+        lines.extend(conflict::table(
+            conflicts,
+            output::width().saturating_sub(2),
+        ));
+    }
+    let difference = planned
+        .difference
+        .as_ref()
+        .filter(|_| planned.fate != Fate::Unchanged);
+    lines.extend(
+        difference
+            .map(|found| difference::lines(found, room))
+            .unwrap_or_default(),
+    );
+    if !planned.kept.is_empty() {
+        let title = "kept, although the configuration does not have them";
+        lines.push(Style::Strong.paint(title));
+    }
+    for because in [
+        KeptBecause::ClientSideApply,
+        KeptBecause::OtherOwner,
+        KeptBecause::NoOwner,
+    ] {
+        let kept = planned.kept.iter().filter(|kept| kept.because == because);
+        let mut kept = kept.flat_map(|kept| kept_lines(kept, room)).peekable();
+        if kept.peek().is_some() {
+            let words = text::wrap(because.words(), room, 4).into_iter();
+            lines.extend(words.map(|line| Line::from("  ").and(line)));
+            lines.extend(kept);
+        }
+    }
+
+    let indented = lines
+        .into_iter()
+        .map(|line| Line::from("  ").and(line).trimmed());
+    indented.chain([Line::default()]).collect()
+}
+
+fn kept_lines(kept: &Kept, room: Option<usize>) -> Vec<Line> {
+    let value = text::shortened(&text::printable(&kept.value.to_json()), 40);
+    let path = text::printable(&kept.path.to_string());
+    let owners = match kept.owners.as_slice() {
+        [] => String::new(),
+        owners => format!(" ({})", names(owners)),
+    };
+    let parts = text::wrap(&format!("= {path}: {value}{owners}"), room, 6).into_iter();
+    parts.map(|part| Line::from("    ").and(part)).collect()
+}
+
+/// An object of the report as JSON.
+fn document(place: &Place<'_>, planned: &Planned) -> Json {
+    let value = |value: &Option<fieldmanager_value::Value>| json!(value);
+    let paths = |set: &Set| -> Vec<String> { set.paths().map(|path| path.to_string()).collect() };
+    let identity = |identity: &Identity| json!({"manager": identity.manager.as_str(), "operation": identity.operation.name(), "subresource": identity.subresource.as_str()});
+    let difference = planned.difference.as_ref();
+    let changes = difference.iter().flat_map(|found| &found.changes);
+    let changes: Vec<Json> = changes
+        .map(|change| json!({"path": change.path.to_string(), "before": value(&change.before), "after": value(&change.after)}))
+        .collect();
+    let ownership = difference.iter().flat_map(|found| &found.ownership);
+    let ownership: Vec<Json> = ownership
+        .map(|change| {
+            json!({"owner": identity(&change.identity), "gained": paths(&change.gained), "lost": paths(&change.lost)})
+        })
+        .collect();
+
+    let conflicts = planned.conflicts.iter().flat_map(|all| all.iter());
+    let conflicts: Vec<Json> = conflicts
+        .map(|conflict| {
+            let owner = conflict::identity(&conflict.manager);
+            json!({
+                "path": conflict.path.to_string(), "owner": owner.as_ref().map(identity),
+                "live": value(&conflict.live), "wanted": value(&conflict.wanted),
+            })
+        })
+        .collect();
+    let kept: Vec<Json> = planned
+        .kept
+        .iter()
+        .map(|kept| {
+            let owners: Vec<Json> = kept.owners.iter().map(identity).collect();
+            json!({"path": kept.path.to_string(), "value": kept.value, "owners": owners, "reason": kept.because.words()})
+        })
+        .collect();
+
+    let Key {
+        group,
+        kind,
+        namespace,
+        name,
+    } = place.key;
+    json!({
+        "file": place.file, "line": place.line,
+        "group": group, "kind": kind, "namespace": namespace, "name": name,
+        "fate": planned.fate.name(), "message": planned.message,
+        "changes": changes, "ownership": ownership, "conflicts": conflicts, "kept": kept,
+        "takesOver": planned.taken.iter().map(identity).collect::<Vec<_>>(), "warnings": planned.warnings,
+    })
+}

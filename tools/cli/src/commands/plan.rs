@@ -1,0 +1,154 @@
+//! `plan`: what an apply would do to every object of sources.
+
+use std::collections::{HashMap, HashSet};
+use std::process::ExitCode;
+
+use fieldmanager_structural::internal::ObjectExt as _;
+use fieldmanager_value::Value;
+
+use crate::answers::catalogue::{Catalogue, DEFINITION};
+use crate::answers::plan::{Fate, Planned, plan};
+use crate::answers::plan_report::{Place, PlanReport};
+use crate::answers::sources::{Key, Sources, key};
+use crate::answers::tool::Tool;
+use crate::args::PlanArgs;
+use crate::error::Failure;
+use crate::files::Files;
+use crate::output;
+
+/// A configuration, and where it is.
+pub(crate) struct Configured {
+    pub(crate) object: Value,
+    pub(crate) key: Key,
+    pub(crate) file: String,
+    line: usize,
+}
+
+/// Prints what an apply would do. Exits with 1 if it would be refused for an object.
+pub(crate) fn run(args: &PlanArgs, files: Files) -> Result<ExitCode, Failure> {
+    let tool = Tool::new(args.preset, args.manager.as_deref(), args.force_conflicts);
+    let tool = tool.map_err(Failure::Usage)?;
+    let sources = Sources::new(&args.source.paths(), files)?;
+    let live = Sources::new(&args.live, files)?;
+    let mut catalogue = catalogue(&[&live, &sources])?;
+    let namespace = &args.source.namespace;
+    let configured = read(&sources, namespace, &mut catalogue)?;
+    let wanted: HashSet<&Key> = configured.iter().map(|of| &of.key).collect();
+    let mut live = read_live(&live, namespace, &wanted)?;
+    let mut report = PlanReport::new(args.json(), args.details || configured.len() == 1);
+    for of in &configured {
+        let object = live.remove(&of.key).unwrap_or_default();
+        let planned = match catalogue.kind(&of.object) {
+            Ok(kind) => plan(&kind, &tool, &object, &of.object),
+            Err(message) => Planned::refused(message),
+        };
+        let place = Place {
+            file: &of.file,
+            line: of.line,
+            key: &of.key,
+        };
+        report.add(&place, &planned)?;
+    }
+
+    let inventory = Sources::new(&args.inventory, files)?;
+    for of in read(&inventory, namespace, &mut catalogue)? {
+        if !wanted.contains(&of.key) {
+            let place = Place {
+                file: &of.file,
+                line: of.line,
+                key: &of.key,
+            };
+            report.add(&place, &Planned::of(Fate::Removed))?;
+        }
+    }
+    report.finish(&tool)
+}
+
+/// The kinds that a cluster serves with the definitions of sources.
+pub(crate) fn catalogue(sources: &[&Sources]) -> Result<Catalogue, Failure> {
+    let mut catalogue = Catalogue::default();
+    for source in sources {
+        source.each(&[DEFINITION], |item| {
+            // Faulty documents are reported by the pass that reads all.
+            if let Ok(item) = item {
+                catalogue.add(&item.object);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(catalogue)
+}
+
+/// Reads all objects of sources, namespaces and definitions first.
+pub(crate) fn read(
+    sources: &Sources,
+    namespace: &str,
+    catalogue: &mut Catalogue,
+) -> Result<Vec<Configured>, Failure> {
+    let mut found = Vec::new();
+    let mut faults = Vec::new();
+    sources.each(&[], |item| {
+        let item = match item {
+            Ok(item) => item,
+            Err(fault) => {
+                faults.push(format!("{}:{}: {}", fault.file, fault.line, fault.message));
+                return Ok(());
+            }
+        };
+        let kind = catalogue.kind(&item.object);
+        let is_namespaced = kind.map_or_else(
+            |_| !item.object.metadata_string("namespace").is_empty(),
+            |kind| kind.resource.is_namespaced(),
+        );
+        found.push(Configured {
+            key: key(&item.object, is_namespaced, namespace),
+            file: item.file.to_owned(),
+            line: item.line(""),
+            object: item.object,
+        });
+        Ok(())
+    })?;
+
+    if !faults.is_empty() {
+        return Err(Failure::Several(faults));
+    }
+    found.sort_by_key(|of| match of.key.kind.as_str() {
+        "Namespace" => 0,
+        DEFINITION => 1,
+        _ => 2,
+    });
+    Ok(found)
+}
+
+/// Reads the live objects that are wanted; the others of a dump are left out.
+fn read_live(
+    live: &Sources,
+    namespace: &str,
+    wanted: &HashSet<&Key>,
+) -> Result<HashMap<Key, Value>, Failure> {
+    let mut found = HashMap::new();
+    let mut without_owners = 0;
+    live.each(&[], |item| {
+        let item = item.map_err(|fault| {
+            Failure::input(format!("{}:{}", fault.file, fault.line), fault.message)
+        })?;
+        // An object without a namespace is cluster-scoped, or in the default one.
+        for is_namespaced in [true, false] {
+            let key = key(&item.object, is_namespaced, namespace);
+            if wanted.contains(&key) {
+                without_owners += usize::from(item.object.managed_fields().is_none());
+                found.insert(key, item.object.clone());
+                break;
+            }
+        }
+        Ok(())
+    })?;
+
+    if without_owners > 0 {
+        let text = format!(
+            "{without_owners} live objects have no metadata.managedFields, without which nobody owns anything: `kubectl get -o yaml --show-managed-fields` prints them"
+        );
+        output::err().warning("--live", &text)?;
+    }
+    Ok(found)
+}
