@@ -39,6 +39,7 @@ mod strip_for_apply;
 mod stripped;
 mod time;
 mod timestamps;
+mod unowned;
 mod update;
 
 pub use builder::FieldManagerBuilder;
@@ -79,6 +80,7 @@ pub mod internal {
     pub use crate::managed_fields::Decoded;
     pub use crate::objects::map_object;
     pub use crate::outcome::UncheckedOutcome;
+    pub use crate::unowned::merge_unowned;
     pub use crate::update::BEFORE_FIRST_APPLY;
     pub use fieldmanager_structural::MAX_MANAGER;
 }
