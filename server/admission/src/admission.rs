@@ -155,6 +155,27 @@ pub trait Cluster: Send + Sync {
         Box::pin(ready(Ok(object)))
     }
 
+    /// An object with what the apply configuration of a policy sets, read as its kind, with defaults. The default refuses.
+    ///
+    /// # Errors
+    ///
+    /// The words of kube-apiserver, if the configuration does not fit the type of the kind, or sets a part that is atomic.
+    fn merge(
+        &self,
+        kind: &GroupVersionKind,
+        object: &Value,
+        configuration: &Value,
+    ) -> Result<Value, String> {
+        let _ = (object, configuration);
+        Err(format!("the type of {kind} is not known"))
+    }
+
+    /// An object that a JSON patch of a policy made, read as its kind without fields that the kind does not have, with
+    /// defaults. The default gives what [`defaulted`](Self::defaulted) gives.
+    fn decoded_strictly(&self, kind: &GroupVersionKind, object: Value) -> Result<Value, Denial> {
+        self.defaulted(kind, object)
+    }
+
     /// An object that a webhook or a policy changed, read as its kind, with defaults. The default gives it as it is.
     fn defaulted(&self, kind: &GroupVersionKind, object: Value) -> Result<Value, Denial> {
         let _ = kind;

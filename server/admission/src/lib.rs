@@ -9,6 +9,7 @@ mod chain;
 mod closure;
 pub mod conversion;
 mod denial;
+mod patch;
 pub mod plugins;
 mod pod_security;
 mod request;

@@ -7,12 +7,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fieldmanager_value::Str;
 use fieldmanager_value::internal::level;
 
 use crate::display::shown;
 use crate::equality;
 use crate::expression::{Expr, Fold, Program, Step};
 use crate::functions::{self, Call, traversal};
+use crate::message::MessageVal;
 use crate::meter::{Meter, WORK};
 use crate::value::{Fault, Key, ListVal, MapVal, Outcome, Val, fault, no_overload};
 
@@ -20,6 +22,8 @@ use crate::value::{Fault, Key, ListVal, MapVal, Outcome, Val, fault, no_overload
 const LIST: u64 = 10;
 /// The cost of making a map.
 const MAP: u64 = 30;
+/// The cost of making a message.
+const MESSAGE: u64 = 40;
 
 /// An evaluation: the values of the variables, and what it costs.
 struct Evaluation<'a, 'e> {
@@ -150,6 +154,11 @@ impl<'a, 'e> Evaluation<'a, 'e> {
             Expr::Map(entries) => {
                 let out = self.map(entries);
                 self.meter.charge(MAP)?;
+                out
+            }
+            Expr::Message(name, fields) => {
+                let out = self.message(name, fields);
+                self.meter.charge(MESSAGE)?;
                 out
             }
             Expr::Fold(fold) => self.fold(fold),
@@ -405,6 +414,22 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         }
 
         Ok(Val::Map(MapVal::Made(Arc::new(out))))
+    }
+
+    fn message(&mut self, name: &Str, fields: &'e [(Str, Expr, bool)]) -> Outcome<'a> {
+        self.meter.make_items(fields.len())?;
+        let mut out = BTreeMap::new();
+        for (field, value, is_optional) in fields {
+            let value = match (self.eval(value)?, is_optional) {
+                (Val::Optional(Some(value)), true) => (*value).clone(),
+                (Val::Optional(None), true) => continue,
+                (_, true) => return no_overload(),
+                (value, false) => value,
+            };
+            out.insert(field.clone(), value);
+        }
+
+        MessageVal::make(name, out)
     }
 
     fn fold(&mut self, fold: &'e Fold) -> Outcome<'a> {
@@ -668,6 +693,7 @@ fn part<'a>(
                 }
             }
         }
+        Val::Message(message) => message.select(key, may_be_absent),
         // As in cel-go, a value without parts has no key.
         _ if may_be_absent => Ok(None),
         _ => fault(format!("no such key: {}", shown(key))),

@@ -41,6 +41,8 @@ pub(crate) enum Expr {
     Equal(Box<Expr>, Box<Expr>, bool),
     List(Vec<(Expr, bool)>),
     Map(Vec<(Expr, Expr, bool)>),
+    /// A message of a type, with the names, the values and the optionality of its fields.
+    Message(Str, Vec<(Str, Expr, bool)>),
     Fold(Box<Fold>),
     /// A value with a number that is evaluated where it is used first, and an expression that uses it.
     Binding(Box<[Expr; 2]>, usize),

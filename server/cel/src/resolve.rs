@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cel::common::ast::operators;
 use fieldmanager_structural::Structural;
 use fieldmanager_structural::validation::Pattern;
+use fieldmanager_value::Str;
 use fieldmanager_value::internal::level;
 
 use crate::check::{RuleOptions, checker};
@@ -13,6 +14,7 @@ use crate::evaluate;
 use crate::expression::{Expr, Fold, Program, Step};
 use crate::functions::overloads::Overload;
 use crate::functions::{self, Function};
+use crate::message;
 use crate::tree::{self, Form, Id, MAP_INSERT, Tree, with_stack};
 use crate::value::Val;
 
@@ -121,8 +123,18 @@ impl<'t> Resolver<'t> {
                 Ok(Expr::Map(entries).constant_if(is_constant))
             }
 
-            // Message types are unknown: see `server-rule-types` in docs/deviations.md.
-            Some(Form::Message(_)) => Err("messages cannot be constructed".to_owned()),
+            Some(Form::Message(message)) => {
+                let Some(name) = message::type_name(&message.name) else {
+                    // Other types are unknown: see `server-rule-types` in docs/deviations.md.
+                    return Err("messages cannot be constructed".to_owned());
+                };
+                let resolved = message.fields.iter().map(|field| {
+                    let value = self.expr(field.value)?;
+                    Ok((Str::from(field.name.as_str()), value, field.is_optional))
+                });
+                let fields = resolved.collect::<Result<_, String>>()?;
+                Ok(Expr::Message(name.into(), fields))
+            }
             Some(Form::Fold(fold)) => self.fold(fold),
         }
     }

@@ -50,6 +50,7 @@ pub(crate) fn rule(declared: &Value, schema: &Structural, values: &Structural) -
     let options = RuleOptions {
         has_optional_old: declared.get("optionalOldSelf") == Some(&Value::Bool(true)),
         is_stored: true,
+        ..RuleOptions::default()
     };
     let message = text("messageExpression");
     // As in an API server, an expression that cannot be run makes no message.

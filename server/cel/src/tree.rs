@@ -46,9 +46,26 @@ pub(crate) enum Form {
     },
     List(Vec<(Id, bool)>),
     Map(Vec<(Id, Id, bool)>),
-    /// A message, which cannot be made.
-    Message(String),
+    Message(MessageForm),
     Fold(Box<Fold>),
+}
+
+/// A value of a type with fields.
+#[derive(Clone, Debug)]
+pub(crate) struct MessageForm {
+    /// The name of the type, which may begin with a dot.
+    pub(crate) name: String,
+    pub(crate) fields: Vec<MessageField>,
+}
+
+/// A field of a message.
+#[derive(Clone, Debug)]
+pub(crate) struct MessageField {
+    /// Where its colon is, in bytes.
+    pub(crate) offset: usize,
+    pub(crate) name: String,
+    pub(crate) value: Id,
+    pub(crate) is_optional: bool,
 }
 
 /// A comprehension.
@@ -70,7 +87,8 @@ impl Form {
     /// The nodes that this one uses.
     pub(crate) fn children(&self) -> Vec<Id> {
         match self {
-            Form::Literal(_) | Form::Name(_) | Form::Message(_) => Vec::new(),
+            Form::Literal(_) | Form::Name(_) => Vec::new(),
+            Form::Message(message) => message.fields.iter().map(|field| field.value).collect(),
             Form::Select { operand, .. } => vec![*operand],
             Form::Call {
                 target, arguments, ..
@@ -256,7 +274,25 @@ impl TreeBuilder<'_> {
                     });
                     Form::Map(nodes.collect())
                 }
-                Parsed::Struct(message) => Form::Message(message.type_name.clone()),
+                Parsed::Struct(message) => {
+                    let entries = message
+                        .entries
+                        .iter()
+                        .filter_map(|entry| match &entry.expr {
+                            EntryExpr::StructField(field) => Some((entry.id, field)),
+                            EntryExpr::MapEntry(_) => None,
+                        });
+                    let fields = entries.map(|(id, field)| MessageField {
+                        offset: self.offset_of(id),
+                        name: field.field.clone(),
+                        value: self.add(&field.value),
+                        is_optional: field.optional,
+                    });
+                    Form::Message(MessageForm {
+                        fields: fields.collect(),
+                        name: message.type_name.clone(),
+                    })
+                }
                 Parsed::Comprehension(parsed) => self.comprehension(parsed),
             };
             // The nodes below have set the offset to their own places.
@@ -271,8 +307,12 @@ impl TreeBuilder<'_> {
 
     /// Makes the following nodes from a part of the source.
     fn begin(&mut self, parsed: u64) {
+        self.offset = self.offset_of(parsed);
+    }
+
+    fn offset_of(&self, parsed: u64) -> usize {
         let range = self.source.offset_for(parsed);
-        self.offset = range.map_or(0, |(start, _)| start as usize);
+        range.map_or(0, |(start, _)| start as usize)
     }
 
     /// The place of a negative number is that of its sign; the parser has that of the digits.

@@ -9,6 +9,7 @@ use fieldmanager_structural::Structural;
 use fieldmanager_structural::internal::Quantity;
 use fieldmanager_value::{List, Map, Str, Value};
 
+use crate::message::MessageVal;
 use crate::url::Url;
 
 /// An error of an evaluation.
@@ -55,6 +56,7 @@ pub(crate) enum Val<'a> {
     Timestamp(jiff::Timestamp),
     List(ListVal<'a>),
     Map(MapVal<'a>),
+    Message(Arc<MessageVal<'a>>),
     /// The name of a type.
     Type(&'static str),
     Optional(Option<Arc<Val<'a>>>),
@@ -172,6 +174,7 @@ impl<'a> Val<'a> {
             Val::Timestamp(_) => "google.protobuf.Timestamp",
             Val::List(_) => "list",
             Val::Map(_) => "map",
+            Val::Message(message) => message.family(),
             Val::Type(_) => "type",
             Val::Optional(_) => "optional_type",
             Val::Unknown(_) => "unknown",

@@ -418,6 +418,35 @@ impl Resource {
         self.inner.object.kind.defaulted(object)
     }
 
+    /// An object with what the apply configuration of a policy sets, read as its kind, with defaults. No manager owns it.
+    ///
+    /// # Errors
+    ///
+    /// The words of kube-apiserver, if the configuration does not fit the type, or sets a part that is atomic.
+    #[doc(hidden)]
+    pub fn merged(&self, object: &Value, configuration: &Value) -> Result<Value, String> {
+        let part = &self.inner.object;
+        let merged = part.manager.merge_unowned(object, configuration);
+        let merged = merged.map_err(|error| format!("error applying patch: {error}"))?;
+        // A custom resource keeps the fields that its schema does not have until it is stored.
+        if part.policy.form == Form::Map {
+            return Ok(part.kind.defaulted(&merged));
+        }
+        let decoded = part.kind.decode(&merged, Origin::Unstructured)?;
+        Ok(part.kind.defaulted(&decoded.object))
+    }
+
+    /// The faults of an object that its type does not have, such as `unknown field "spec.foo"`.
+    ///
+    /// # Errors
+    ///
+    /// The text of the decoder, for an object that does not fit its type.
+    #[doc(hidden)]
+    pub fn unknown_fields(&self, object: &Value) -> Result<Vec<String>, String> {
+        let decoded = self.inner.object.kind.decode(object, Origin::Json)?;
+        Ok(decoded.unknown)
+    }
+
     /// `POST`: creates an object. `live` is the object that has its name already, if there is one.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::internal::{ObjectExt, json_kind};
 use fieldmanager_value::Value;
 
-use super::patch::read_json;
+use crate::patch::read_json;
 
 /// What a message calls the type and the version of an object that it cannot read.
 const TYPE_META: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;

@@ -5,7 +5,6 @@ mod configuration;
 mod decode;
 #[cfg(feature = "net")]
 mod net;
-mod patch;
 mod review;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +15,7 @@ use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 use futures::future::{BoxFuture, join_all};
 
+use crate::patch;
 use crate::{
     Admission, AdmissionAnswer, AdmissionRequest, Admitted, Cluster, Denial, Equivalent, Round,
 };

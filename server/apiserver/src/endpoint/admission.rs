@@ -7,7 +7,7 @@ use fieldmanager_admission::{
     AdmissionOperation, AdmissionRequest, Admitted, Cluster, Denial, Equivalent, ResourceName,
     mutate, validate,
 };
-use fieldmanager_handlers::{Outcome, Pending, Subresource};
+use fieldmanager_handlers::{Outcome, Pending, Resource, Subresource};
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 use futures::future::BoxFuture;
@@ -367,6 +367,37 @@ impl Cluster for Core {
                 read => Ok(with_metadata(&read, "generation", None)),
             }
         })
+    }
+
+    fn merge(
+        &self,
+        kind: &GroupVersionKind,
+        object: &Value,
+        configuration: &Value,
+    ) -> Result<Value, String> {
+        let registry = self.registry();
+        let handlers = match registry.of_kind(kind) {
+            Some(served) => served.handlers()?.clone(),
+            // The kind of a subresource, such as `Scale`, or of a question.
+            None => Resource::builtin(kind).map_err(|error| error.to_string())?,
+        };
+        handlers.merged(object, configuration)
+    }
+
+    fn decoded_strictly(&self, kind: &GroupVersionKind, object: Value) -> Result<Value, Denial> {
+        let registry = self.registry();
+        if let Some(served) = registry.of_kind(kind)
+            && served.is_builtin()
+        {
+            let fault = |cause: String| internal(cause.clone()).cause("", &cause, "");
+            let handlers = served.handlers().map_err(internal)?;
+            let unknown = handlers.unknown_fields(&object).map_err(fault)?;
+            if !unknown.is_empty() {
+                let cause = format!("strict decoding error: {}", unknown.join(", "));
+                return Err(fault(cause).into());
+            }
+        }
+        self.defaulted(kind, object)
     }
 
     fn defaulted(&self, kind: &GroupVersionKind, object: Value) -> Result<Value, Denial> {

@@ -11,7 +11,8 @@ use super::message::MOST_FAULTS;
 use super::types::{BOOL, Bindings, INT, Type};
 use crate::escape::is_reserved;
 use crate::functions::overloads::{Overload, overloads};
-use crate::tree::{Fold, Form, Id, Tree};
+use crate::message;
+use crate::tree::{Fold, Form, Id, MessageForm, Tree};
 use crate::value::Val;
 
 /// How a rule is checked.
@@ -21,6 +22,8 @@ pub struct RuleOptions {
     pub has_optional_old: bool,
     /// Whether the rule is part of a stored definition.
     pub is_stored: bool,
+    /// Whether there are the types of mutations, `Object` and `JSONPatch`, and `jsonpatch.escapeKey`.
+    pub has_patch_types: bool,
 }
 
 /// How many steps the types of one node may take.
@@ -212,7 +215,7 @@ impl<'s> Checker<'s, '_> {
                     let key = keys.unwrap_or_else(|| self.bindings.variable());
                     Type::map(key, values.unwrap_or_else(|| self.bindings.variable()))
                 }
-                Form::Message(name) => self.undeclared(at, &name),
+                Form::Message(message) => self.message(at, &message),
                 Form::Fold(fold) => self.fold(&fold),
             };
 
@@ -302,6 +305,9 @@ impl<'s> Checker<'s, '_> {
                     }
                 }
             }
+            Type::Message(of) if message::field_type(of, name).is_some() => {
+                message::field_type(of, name).unwrap_or(Type::Dyn)
+            }
             Type::Named(library) if library.starts_with("kubernetes.") => {
                 self.fault(at, format!("unexpected failed resolution of '{library}'"));
                 Type::Error
@@ -322,15 +328,48 @@ impl<'s> Checker<'s, '_> {
         if wraps { Type::optional(found) } else { found }
     }
 
+    /// The type of a message, whose fields are checked.
+    fn message(&mut self, at: Id, message: &MessageForm) -> Type<'s> {
+        let known = message::type_name(&message.name).filter(|_| self.options.has_patch_types);
+        let Some(name) = known else {
+            return self.undeclared(at, &message.name);
+        };
+        for field in &message.fields {
+            let mut found = self.node(field.value);
+            if field.is_optional {
+                found = self.inside_optional(field.value, found);
+            }
+            let expected = message::field_type(name, &field.name);
+            if !expected
+                .as_ref()
+                .is_some_and(|expected| self.bindings.fits(expected, &found))
+            {
+                let expected = expected.map_or_else(String::new, |expected| expected.to_string());
+                let (field_name, found) = (&field.name, self.bindings.resolve(&found, false));
+                let text = format!(
+                    "expected type of field '{field_name}' is '{expected}' but provided type is '{found}'"
+                );
+                self.add_fault(field.offset, text);
+            }
+        }
+        Type::Message(name.into())
+    }
+
+    /// The type inside that of an optional member.
+    fn inside_optional(&mut self, at: Id, found: Type<'s>) -> Type<'s> {
+        match found.unwrapped().cloned() {
+            Some(inner) => return inner,
+            None if matches!(found, Type::Dyn) => {}
+            None => self.mismatch(at, &Type::optional(found.clone()), &found),
+        }
+        found
+    }
+
     /// The common type of the items of a list, or of the keys or values of a map, with one more.
     fn member(&mut self, before: Option<Type<'s>>, at: Id, is_optional: bool) -> Type<'s> {
         let mut found = self.node(at);
         if is_optional {
-            match found.unwrapped().cloned() {
-                Some(inner) => found = inner,
-                None if matches!(found, Type::Dyn) => {}
-                None => self.mismatch(at, &Type::optional(found.clone()), &found),
-            }
+            found = self.inside_optional(at, found);
         }
 
         // Members of different types are no fault of types: `literals` refuses most of them.
@@ -365,7 +404,7 @@ impl<'s> Checker<'s, '_> {
         // target.
         if let Some(space) = self.tree.spelled(target) {
             let name = format!("{space}.{function}");
-            if !overloads(&name, self.options.is_stored).is_empty() {
+            if !self.overloads(&name).is_empty() {
                 if let Some(node) = self.tree.nodes.get_mut(at) {
                     node.form = Form::Call {
                         function: name.clone(),
@@ -381,6 +420,14 @@ impl<'s> Checker<'s, '_> {
         self.resolve(at, function, Some(target), &types)
     }
 
+    /// The overloads of a function in expressions of this kind.
+    fn overloads(&self, name: &str) -> &'static [Overload] {
+        if name == "jsonpatch.escapeKey" && !self.options.has_patch_types {
+            return &[];
+        }
+        overloads(name, self.options.is_stored)
+    }
+
     /// The result of a call. `types` are those of the target and of the arguments.
     fn resolve(
         &mut self,
@@ -389,7 +436,7 @@ impl<'s> Checker<'s, '_> {
         target: Option<Id>,
         types: &[(Id, Type<'s>)],
     ) -> Type<'s> {
-        let candidates = overloads(function, self.options.is_stored);
+        let candidates = self.overloads(function);
         if candidates.is_empty() {
             return self.undeclared(at, function);
         }

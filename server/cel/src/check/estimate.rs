@@ -30,6 +30,7 @@ const TEXT: f64 = 0.1;
 const PATTERN: f64 = 0.25;
 const LIST: u64 = 10;
 const MAP: u64 = 30;
+const MESSAGE: u64 = 40;
 /// The longest pattern of a named format, and the longest format.
 const FORMAT_PATTERN: f64 = 128.0;
 const FORMAT: u64 = 64;
@@ -314,7 +315,7 @@ impl<'s> Estimator<'s, '_> {
                 // As in cel-go, a selection from a value of unknown type is free.
                 let has_fields = matches!(
                     self.type_of(*operand),
-                    Type::Map(_) | Type::Object(..) | Type::Named(_)
+                    Type::Map(_) | Type::Object(..) | Type::Message(_) | Type::Named(_)
                 );
 
                 cost.plus(Range::fixed(u64::from(has_fields)))
@@ -346,7 +347,11 @@ impl<'s> Estimator<'s, '_> {
                 keys.plus(values).plus(Range::fixed(MAP))
             }
             Some(Form::Fold(fold)) => self.fold(at, fold),
-            Some(Form::Literal(_) | Form::Message(_)) | None => NOTHING,
+            Some(Form::Message(message)) => {
+                let (cost, _) = self.members(message.fields.iter().map(|field| field.value));
+                cost.plus(Range::fixed(MESSAGE))
+            }
+            Some(Form::Literal(_)) | None => NOTHING,
         });
         self.learn(at, |known| known.cost = Some(cost));
 

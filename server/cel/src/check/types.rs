@@ -18,6 +18,8 @@ pub(crate) enum Type<'s> {
     Named(&'static str),
     /// The object of a schema. Objects are equal if their names are.
     Object(Arc<str>, &'s Structural),
+    /// A message, by the name of its type.
+    Message(Arc<str>),
     /// A type that is not known yet.
     Variable(usize),
     List(Arc<Type<'s>>),
@@ -87,7 +89,7 @@ impl<'s> Type<'s> {
             Type::Plain("duration") => "google.protobuf.Duration",
             Type::Plain("timestamp") => "google.protobuf.Timestamp",
             Type::Plain(name) | Type::Named(name) => name,
-            Type::Object(name, _) => name,
+            Type::Object(name, _) | Type::Message(name) => name,
             Type::List(_) => "list",
             Type::Map(_) => "map",
             Type::Optional(_) => "optional_type",
@@ -122,7 +124,9 @@ impl<'s> Type<'s> {
     fn has_head_of(&self, other: &Type<'s>) -> bool {
         match (self, other) {
             (Type::Plain(a), Type::Plain(b)) | (Type::Named(a), Type::Named(b)) => a == b,
-            (Type::Object(a, _), Type::Object(b, _)) => a == b,
+            (Type::Object(a, _), Type::Object(b, _)) | (Type::Message(a), Type::Message(b)) => {
+                a == b
+            }
             (Type::Variable(a), Type::Variable(b)) => a == b,
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
@@ -274,7 +278,11 @@ impl<'s> Bindings<'s> {
         let takes_null = |of: &Type<'_>| {
             matches!(
                 of,
-                Type::Null | Type::Named(_) | Type::Object(..) | Type::Optional(_)
+                Type::Null
+                    | Type::Named(_)
+                    | Type::Object(..)
+                    | Type::Message(_)
+                    | Type::Optional(_)
             ) || of.is_plain("duration")
                 || of.is_plain("timestamp")
         };

@@ -46,6 +46,8 @@ fn has_type(value: &Val<'_>, declared: &Type<'_>) -> bool {
         Type::Plain(name) | Type::Named(name) => name,
         Type::List(_) => "list",
         Type::Map(_) | Type::Object(..) => "map",
+        // No function takes messages.
+        Type::Message(_) => return false,
         Type::Optional(_) => "optional_type",
         Type::Meta(_) => "type",
         Type::Null | Type::Error => "null_type",

@@ -23,6 +23,9 @@ pub(super) fn run(name: &str) -> Option<Run> {
         "substring" => |a, _| substring(a),
         "format" => |a, call| format_string::format(a, call.meter),
         "strings.quote" => |a, _| unary(a, quote),
+        "jsonpatch.escapeKey" => {
+            |a, _| unary(a, |text: &str| text.replace('~', "~0").replace('/', "~1"))
+        }
         _ => return None,
     })
 }

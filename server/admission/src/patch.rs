@@ -1,13 +1,13 @@
-//! Patches of webhooks.
+//! JSON patches of webhooks and policies.
 
 use fieldmanager_patch::json_patch::OperationFault;
-use fieldmanager_patch::{Fault, json_patch};
+use fieldmanager_patch::{Error, Fault, json_patch};
 use fieldmanager_structural::internal::{ObjectExt, json_kind};
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_json;
 
 /// Reads JSON. The error is that of Go.
-pub(super) fn read_json(json: &[u8]) -> Result<Value, String> {
+pub(crate) fn read_json(json: &[u8]) -> Result<Value, String> {
     Value::from_json_slice(json).map_err(|error| {
         let text = str::from_utf8(json).ok();
         text.and_then(go_json::error)
@@ -22,7 +22,7 @@ pub(super) fn read_json(json: &[u8]) -> Result<Value, String> {
 /// It is no list of objects.
 ///
 /// Behaviour: `DecodePatch` of `gopkg.in/evanphx/json-patch.v4`.
-pub(super) fn read_patch(json: &[u8]) -> Result<Value, String> {
+pub(crate) fn read_patch(json: &[u8]) -> Result<Value, String> {
     let patch = read_json(json)?;
     let fault = |found: &Value, of: &str| {
         let found = json_kind(found);
@@ -48,14 +48,36 @@ pub(super) fn read_patch(json: &[u8]) -> Result<Value, String> {
 /// # Errors
 ///
 /// The words of kube-apiserver.
-pub(super) fn apply(object: &Value, patch: &Value) -> Result<Value, String> {
-    json_patch::apply(object, patch).map_err(|error| match error.fault() {
+pub(crate) fn apply(object: &Value, patch: &Value) -> Result<Value, String> {
+    json_patch::apply(object, patch).map_err(|error| explain(patch, &error))
+}
+
+/// The same, but `None` if a test of the patch fails.
+///
+/// # Errors
+///
+/// The words of kube-apiserver.
+pub(crate) fn apply_if_tests_hold(object: &Value, patch: &Value) -> Result<Option<Value>, String> {
+    match json_patch::apply(object, patch) {
+        Ok(patched) => Ok(Some(patched)),
+        Err(error) => match error.fault() {
+            Fault::Operation {
+                fault: OperationFault::Test { .. },
+                ..
+            } => Ok(None),
+            _ => Err(explain(patch, &error)),
+        },
+    }
+}
+
+fn explain(patch: &Value, error: &Error) -> String {
+    match error.fault() {
         Fault::Operation { index, fault } => {
             let operation = patch.as_list().and_then(|list| list.get(*index));
             words(operation.unwrap_or(&Value::Null), fault)
         }
         fault => fault.to_string(),
-    })
+    }
 }
 
 /// The fault of an operation, in the words of Go.
@@ -109,11 +131,22 @@ fn words(operation: &Value, fault: &OperationFault) -> String {
         }
         OperationFault::Index { path: at, .. } => {
             let key = last(at);
+            let is_source = matches!(op, "move" | "copy") && at == operation.string("from");
+            let adds = op == "add" || matches!(op, "move" | "copy") && !is_source;
             let cause = match key.parse::<i64>() {
                 Ok(_) => format!("Unable to access invalid index: {key}: invalid index referenced"),
                 Err(_) => format!("strconv.Atoi: parsing \"{key}\": invalid syntax"),
             };
-            format!("error in {op} for path: '{at}': {cause}")
+            let cause = match key.parse::<i64>() {
+                Err(_) if adds => format!("value was not a proper array index: '{key}': {cause}"),
+                _ => cause,
+            };
+            match op {
+                "copy" if is_source => format!("error in copy for from: '{at}': {cause}"),
+                "copy" => format!("error while adding value during copy: {cause}"),
+                "move" if is_source => format!("error in move for path: '{key}': {cause}"),
+                _ => format!("error in {op} for path: '{at}': {cause}"),
+            }
         }
         OperationFault::RootValue { .. } => {
             "replace operation value must be object or array: %!w(<nil>)".to_owned()

@@ -1,4 +1,4 @@
-// Command mutations applies the mutations of a MutatingAdmissionPolicy to an object, with the packages of the API server.
+// Command mutating applies the mutations of a MutatingAdmissionPolicy to an object, with the packages of the API server.
 //
 // A request has an object, the fields of a schema of structured-merge-diff and the name of the type of the object in it,
 // and an expression of one of both types of patches. The answer has the object afterwards, or the error.
