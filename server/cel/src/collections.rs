@@ -1,14 +1,14 @@
 //! The items of lists and the fields of maps.
 
 use crate::meter::Meter;
-use crate::object::{field, keys, read};
+use crate::object::{field, item_schema, keys, read};
 use crate::value::{Fault, Key, ListVal, MapVal, Outcome, Val, no_overload};
 
 impl<'a> ListVal<'a> {
     pub(crate) fn get(&self, at: usize) -> Option<Outcome<'a>> {
         match self {
             ListVal::Object(list, schema) => {
-                let items = schema.items.as_ref()?;
+                let items = item_schema(schema)?;
                 Some(read(list.get(at)?, items))
             }
             ListVal::Made(items) | ListVal::Sum(items, _) => items.get(at).cloned().map(Ok),

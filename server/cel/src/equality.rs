@@ -46,6 +46,12 @@ pub(crate) fn is_equal<'a>(a: &Val<'a>, b: &Val<'a>, meter: &mut Meter) -> Resul
         (Val::Quantity(a), Val::Quantity(b)) => Ok(a.nanos == b.nanos),
         (Val::Semver(a), Val::Semver(b)) => Ok(a.cmp_precedence(b).is_eq()),
         (Val::Format(a), Val::Format(b)) => Ok(a == b),
+        // As in kube-apiserver, two steps are not compared at all.
+        (Val::Access(_), _) => no_overload(),
+        (Val::Variables, other) => match other {
+            Val::Variables => Ok(true),
+            _ => no_overload(),
+        },
         (Val::Message(a), Val::Message(b)) => a.is_equal(b, meter),
 
         // The lists and maps of an object and the types of the library have no overload for other types.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use fieldmanager_value::Str;
 use fieldmanager_value::internal::level;
 
+use crate::access::{Access, AccessDecision, AccessQuestion};
 use crate::display::shown;
 use crate::equality;
 use crate::expression::{Expr, Fold, Program, Step};
@@ -28,8 +29,17 @@ const MESSAGE: u64 = 40;
 /// An evaluation: the values of the variables, and what it costs.
 struct Evaluation<'a, 'e> {
     variables: Vec<Variable<'a, 'e>>,
-    has_old: bool,
     meter: &'e mut Meter,
+    outside: Option<&'e dyn Outside<'a>>,
+}
+
+/// What an expression can ask for while it is evaluated.
+pub(crate) trait Outside<'a> {
+    /// The value of a variable that is made by an expression; `None` if there is none of this name.
+    fn variable(&self, name: &str) -> Option<Outcome<'a>>;
+
+    /// The answer of the authorizer.
+    fn decide(&self, question: &AccessQuestion) -> Result<AccessDecision, Fault>;
 }
 
 struct Variable<'a, 'e> {
@@ -38,23 +48,27 @@ struct Variable<'a, 'e> {
     first_use: Option<&'e Expr>,
 }
 
-/// Evaluates a program with `self` and `oldSelf`.
+/// Evaluates a program with the values of its variables, in the order of their numbers.
 pub(crate) fn run<'a, 'e>(
     program: &'e Program,
-    object: Val<'a>,
-    old: Option<Val<'a>>,
+    inputs: impl IntoIterator<Item = Outcome<'a>>,
+    outside: Option<&'e dyn Outside<'a>>,
     meter: &'e mut Meter,
 ) -> Outcome<'a> {
-    let has_old = old.is_some();
     let mut evaluation = Evaluation {
         variables: Vec::new(),
-        has_old,
         meter,
+        outside,
     };
-    // `oldSelf` has a place also without an old value, so that the numbers of other variables do not depend on it.
-    evaluation.declare(Ok(object));
-    evaluation.declare(Ok(old.unwrap_or(Val::Null)));
+    for input in inputs {
+        evaluation.declare(input);
+    }
     evaluation.eval(&program.expr)
+}
+
+/// The value of a variable that has none.
+pub(crate) fn missing<'a>(name: &str) -> Outcome<'a> {
+    fault(format!("no such attribute(s): {name}"))
 }
 
 /// The value of an expression that depends on no variable.
@@ -63,8 +77,8 @@ pub(crate) fn constant(expr: &Expr) -> Outcome<'static> {
     let mut meter = Meter::new(u64::MAX, WORK);
     Evaluation {
         variables: Vec::new(),
-        has_old: false,
         meter: &mut meter,
+        outside: None,
     }
     .eval(expr)
 }
@@ -201,7 +215,6 @@ impl<'a, 'e> Evaluation<'a, 'e> {
     /// The value of an attribute, or of another expression below one.
     fn resolve(&mut self, expr: &'e Expr) -> Outcome<'a> {
         level(|| match expr {
-            Expr::Variable(1) if !self.has_old => fault("no such attribute(s): oldSelf"),
             Expr::Variable(at) => {
                 let Some(variable) = self.variables.get_mut(*at) else {
                     return Ok(Val::Null);
@@ -265,7 +278,10 @@ impl<'a, 'e> Evaluation<'a, 'e> {
             Val::Optional(Some(value)) => ((*value).clone(), true),
             other => (other, is_optional),
         };
-        let found = key(self).and_then(|key| part(&operand, &key, is_test || is_optional));
+        let found = key(self).and_then(|key| match (&operand, &key) {
+            (Val::Variables, Val::String(name)) => self.variable(name, is_test || is_optional),
+            _ => part(&operand, &key, is_test || is_optional),
+        });
         if !is_optional || matches!(found, Ok(Some(_))) {
             self.meter.charge(1)?;
         }
@@ -276,6 +292,27 @@ impl<'a, 'e> Evaluation<'a, 'e> {
             Some(value) => Ok(value),
             None => Ok(Val::Optional(None)),
         })
+    }
+
+    /// A variable of the environment.
+    fn variable(&self, name: &str, may_be_absent: bool) -> Result<Option<Val<'a>>, Fault> {
+        match self.outside.and_then(|outside| outside.variable(name)) {
+            Some(outcome) => outcome.map(Some),
+            None if may_be_absent => Ok(None),
+            None => fault(format!("no such key: {name}")),
+        }
+    }
+
+    /// The answer to a question that a call has completed; other values stay as they are.
+    fn answered(&self, value: Val<'a>) -> Outcome<'a> {
+        let (Val::Access(access), Some(outside)) = (&value, self.outside) else {
+            return Ok(value);
+        };
+        let Access::Asked(question) = &**access else {
+            return Ok(value);
+        };
+        let decision = outside.decide(question)?;
+        Ok(Val::Access(Arc::new(Access::Decision(decision))))
     }
 
     /// The values of arguments, with stand-ins for the ones that fail, and the first fault. With `stops`, the arguments after a
@@ -353,7 +390,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
             return Err(fault);
         }
         let mut call = Call::of(function, pattern.as_deref(), self.meter);
-        let out = (function.run)(&values, &mut call);
+        let out = (function.run)(&values, &mut call).and_then(|value| self.answered(value));
         let out = out.map_err(|fault| functions::named(fault, function, is_compiled, &values));
 
         self.weighed(out)
@@ -627,7 +664,8 @@ fn equality_cost(values: &[Val<'_>], is_equal: bool) -> u64 {
             | Val::Cidr(..)
             | Val::Format(_)
             | Val::Url(_)
-            | Val::Semver(_),
+            | Val::Semver(_)
+            | Val::Access(_),
             _,
         ] if is_equal => 1,
         [a, b] => traversal(a.size().min(b.size())),

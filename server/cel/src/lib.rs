@@ -39,10 +39,13 @@
 //! budget of the object, it ends with an error. It also ends, with the same error, above a bound on the bytes that it
 //! makes and the values that it visits, which the cost does not always limit.
 
+mod access;
+mod activation;
 mod check;
 mod collections;
 mod compile;
 mod display;
+mod environment;
 mod equality;
 mod escape;
 mod evaluate;
@@ -68,6 +71,9 @@ use fieldmanager_structural::{FieldPath, Structural};
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::with_room;
 
+pub use access::{AccessDecision, AccessQuestion, Authorizer};
+pub use activation::{Activation, EvaluationError, ExpressionInput, ExpressionValue};
+pub use environment::{Environment, Expression, ExpressionType, InputType};
 pub use evaluated::{BUDGET, Evaluated, RULE_BUDGET};
 
 /// Items for the other crates of the workspace; no part of the public interface.

@@ -2,7 +2,7 @@
 //!
 //! Behaviour: `UnstructuredToVal` of `k8s.io/apiserver/pkg/cel/common`.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE;
@@ -16,6 +16,9 @@ use crate::value::{Fault, ListVal, MapVal, Outcome, Val, fault};
 
 /// Reads a value.
 pub(crate) fn read<'a>(value: &'a Value, schema: &'a Structural) -> Outcome<'a> {
+    if is_dynamic(schema) {
+        return Ok(read_dynamic(value));
+    }
     if value.is_null() {
         if schema.generic.nullable {
             return Ok(Val::Null);
@@ -100,6 +103,37 @@ fn string<'a>(text: Str, format: &str) -> Outcome<'a> {
     outcome.map_err(|(what, error)| Fault::Error(format!("Invalid {what} {text}: {error}")))
 }
 
+/// The schema of values that are read as they are.
+static DYNAMIC: LazyLock<Structural> = LazyLock::new(|| {
+    let open = Map::single("x-kubernetes-preserve-unknown-fields", true);
+    Structural::from_value(&Value::Map(open)).unwrap_or_default()
+});
+
+fn is_dynamic(schema: &Structural) -> bool {
+    schema.ptr_eq(&DYNAMIC)
+}
+
+/// Reads a value as it is.
+///
+/// Behaviour: `SchemalessTypedToVal` of `k8s.io/apiserver/pkg/cel/common`.
+pub(crate) fn read_dynamic(value: &Value) -> Val<'_> {
+    match value {
+        Value::Null => Val::Null,
+        Value::Bool(flag) => Val::Bool(*flag),
+        Value::Int(number) => Val::Int(*number),
+        Value::Float(number) => Val::Double(*number),
+        Value::String(text) => Val::text(text),
+        Value::List(list) => Val::List(ListVal::Object(list, &DYNAMIC)),
+        Value::Map(map) => Val::Map(MapVal::Object(map, &DYNAMIC)),
+    }
+}
+
+/// The schema of the items of a list.
+pub(crate) fn item_schema(schema: &Structural) -> Option<&Structural> {
+    let own = Some(schema).filter(|schema| is_dynamic(schema));
+    schema.items.as_ref().or(own)
+}
+
 /// Whether a map has declared fields, whose names are escaped.
 pub(crate) fn is_struct(schema: &Structural) -> bool {
     !schema.properties.is_empty()
@@ -107,6 +141,9 @@ pub(crate) fn is_struct(schema: &Structural) -> bool {
 
 /// The schema of a field.
 pub(crate) fn field_schema<'a>(schema: &'a Structural, name: &str) -> Option<&'a Structural> {
+    if is_dynamic(schema) {
+        return Some(schema);
+    }
     if schema.extensions.embedded_resource || is_struct(schema) {
         return schema.properties.get(name);
     }

@@ -9,7 +9,8 @@ use fieldmanager_structural::validation::Pattern;
 use fieldmanager_value::Str;
 use fieldmanager_value::internal::level;
 
-use crate::check::{RuleOptions, checker};
+use crate::check::RuleOptions;
+use crate::check::checker::{self, Scope};
 use crate::evaluate;
 use crate::expression::{Expr, Fold, Program, Step};
 use crate::functions::overloads::Overload;
@@ -31,23 +32,31 @@ pub(crate) fn compile(
         let mut tree = Tree::parse(source)
             .map_err(|text| text.lines().next().unwrap_or_default().to_owned())?;
         // A rule that was stored before it was checked runs, so the faults of its types do not count.
-        let checked = checker::check(&mut tree, values, options);
-        // The positions in `names` are the numbers of variables; `name` relies on `oldSelf` being 1.
-        let mut resolver = Resolver {
-            tree: &tree,
-            called: checked.map(|checked| checked.called).unwrap_or_default(),
-            names: vec!["self", "oldSelf"],
-            uses_old_self: false,
-            depth: 0,
-            shared: BTreeMap::new(),
-        };
-        let expr = resolver.expr(tree.root)?;
-        let uses_old_self = resolver.uses_old_self;
+        let checked = checker::check(&mut tree, Scope::Values(values), options);
+        let called = checked.map(|checked| checked.called).unwrap_or_default();
+        resolve(&tree, called, vec!["self", "oldSelf"])
+    })
+}
 
-        Ok(Program {
-            expr,
-            uses_old_self,
-        })
+/// Resolves an expression whose variables have the numbers of their places in `names`. `called` are the overloads of its
+/// calls.
+pub(crate) fn resolve<'t>(
+    tree: &'t Tree,
+    called: Vec<Vec<&'static Overload>>,
+    names: Vec<&'t str>,
+) -> Result<Program, String> {
+    let mut resolver = Resolver {
+        tree,
+        called,
+        names,
+        uses_old_self: false,
+        depth: 0,
+        shared: BTreeMap::new(),
+    };
+    let expr = resolver.expr(tree.root)?;
+    Ok(Program {
+        expr,
+        uses_old_self: resolver.uses_old_self,
     })
 }
 
@@ -149,6 +158,7 @@ impl<'t> Resolver<'t> {
 
     fn name(&mut self, name: &str) -> Resolved {
         if let Some(at) = self.variable(name) {
+            // Rules have `self` and `oldSelf`.
             self.uses_old_self |= at == 1;
             return Ok(Expr::Variable(at));
         }

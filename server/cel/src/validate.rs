@@ -265,7 +265,8 @@ impl<'a> Walk<'a> {
     ) -> (Outcome<'a>, u64) {
         // One evaluation may use at most the work that is left for the object.
         let mut meter = Meter::new(RULE_BUDGET, WORK.min(self.work));
-        let outcome = evaluate::run(program, value, old, &mut meter);
+        let old = old.map_or_else(|| evaluate::missing("oldSelf"), Ok);
+        let outcome = evaluate::run(program, [Ok(value), old], None, &mut meter);
         self.work = self.work.saturating_sub(meter.work());
         (outcome, meter.cost())
     }

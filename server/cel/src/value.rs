@@ -9,8 +9,12 @@ use fieldmanager_structural::Structural;
 use fieldmanager_structural::internal::Quantity;
 use fieldmanager_value::{List, Map, Str, Value};
 
+use crate::access::Access;
 use crate::message::MessageVal;
 use crate::url::Url;
+
+/// The type of the variables of an environment.
+pub(crate) const VARIABLES: &str = "kubernetes.variables";
 
 /// An error of an evaluation.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +73,10 @@ pub(crate) enum Val<'a> {
     Semver(Arc<semver::Version>),
     /// The name of a format.
     Format(&'static str),
+    /// A step of a question to an authorizer.
+    Access(Arc<Access>),
+    /// The variables of an environment, which are evaluated when they are selected.
+    Variables,
 }
 
 /// A list of the object, or one that an expression made.
@@ -184,6 +192,8 @@ impl<'a> Val<'a> {
             Val::Quantity(_) => "kubernetes.Quantity",
             Val::Semver(_) => "kubernetes.Semver",
             Val::Format(_) => "kubernetes.NamedFormat",
+            Val::Access(access) => access.type_name(),
+            Val::Variables => VARIABLES,
         }
     }
 

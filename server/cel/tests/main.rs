@@ -2,6 +2,7 @@
 
 mod checks;
 mod costs;
+mod environment;
 mod rules;
 mod stack;
 mod work;

@@ -2,6 +2,8 @@
 //!
 //! Behaviour: package `checker` of `github.com/google/cel-go`.
 
+use std::collections::BTreeMap;
+
 use cel::common::ast::operators;
 use fieldmanager_structural::Structural;
 use fieldmanager_value::internal::{level, proceed};
@@ -13,7 +15,43 @@ use crate::escape::is_reserved;
 use crate::functions::overloads::{Overload, overloads};
 use crate::message;
 use crate::tree::{Fold, Form, Id, MessageForm, Tree};
-use crate::value::Val;
+use crate::value::{VARIABLES, Val};
+
+/// What names stand for.
+#[derive(Clone, Copy)]
+pub(crate) enum Scope<'s, 't> {
+    /// `self` and `oldSelf` are values of a schema.
+    Values(&'s Structural),
+    /// The names of an environment.
+    Declared(&'t Declared<'s>),
+}
+
+/// The names of an environment.
+#[derive(Default)]
+pub(crate) struct Declared<'s> {
+    /// The inputs, whose names may have dots.
+    pub(crate) names: Vec<(&'s str, Type<'s>)>,
+    /// The variables that are made by expressions.
+    pub(crate) variables: BTreeMap<&'s str, Type<'s>>,
+}
+
+impl<'s, 't> Scope<'s, 't> {
+    /// Whether a name has dots, and ends with this part.
+    fn has_last(self, part: &str) -> bool {
+        let Scope::Declared(declared) = self else {
+            return false;
+        };
+        let mut names = declared.names.iter();
+        names.any(|(name, _)| name.rsplit_once('.').is_some_and(|(_, last)| last == part))
+    }
+
+    fn variable(self, name: &str) -> Option<&'t Type<'s>> {
+        match self {
+            Scope::Declared(declared) => declared.variables.get(name),
+            Scope::Values(_) => None,
+        }
+    }
+}
 
 /// How a rule is checked.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,7 +70,7 @@ const STEPS: u64 = 2_000;
 /// The types of the nodes of an expression.
 pub(crate) struct Checker<'s, 't> {
     tree: &'t mut Tree,
-    schema: &'s Structural,
+    scope: Scope<'s, 't>,
     options: RuleOptions,
     /// The types of nodes, and where their faults begin and end, which a node that is used twice has twice.
     types: Vec<Option<(Type<'s>, [usize; 2])>>,
@@ -69,9 +107,9 @@ impl Checked<'_> {
 }
 
 /// Checks an expression; `None` if its types are too large.
-pub(crate) fn check<'s>(
-    tree: &mut Tree,
-    schema: &'s Structural,
+pub(crate) fn check<'s, 't>(
+    tree: &'t mut Tree,
+    scope: Scope<'s, 't>,
     options: RuleOptions,
 ) -> Option<Checked<'s>> {
     let limit = STEPS * (tree.nodes.len() as u64 + 10);
@@ -79,7 +117,7 @@ pub(crate) fn check<'s>(
         types: tree.nodes.iter().map(|_| None).collect(),
         called: tree.nodes.iter().map(|_| Vec::new()).collect(),
         tree,
-        schema,
+        scope,
         options,
         bindings: Bindings::new(limit),
         locals: Vec::new(),
@@ -239,7 +277,14 @@ impl<'s> Checker<'s, '_> {
             return Some(found.clone());
         }
 
-        let value = || type_of(self.schema, "selfType");
+        let schema = match self.scope {
+            Scope::Values(schema) => schema,
+            Scope::Declared(declared) => {
+                let found = declared.names.iter().find(|(known, _)| *known == global);
+                return found.map_or_else(|| type_named(global), |(_, of)| Some(of.clone()));
+            }
+        };
+        let value = || type_of(schema, "selfType");
         match global {
             "self" => Some(value()),
             "oldSelf" => {
@@ -258,9 +303,9 @@ impl<'s> Checker<'s, '_> {
         const QUALIFIED: [&str; 5] = ["IP", "CIDR", "Duration", "Timestamp", "protobuf"];
         // The name of a type is parsed as selections. It becomes one name, unless a variable has its first part.
         if !is_test
-            && QUALIFIED.contains(&field)
+            && (QUALIFIED.contains(&field) || self.scope.has_last(field))
             && let Some(name) = self.tree.spelled(at)
-            && let Some(found) = type_named(name.trim_start_matches('.'))
+            && let Some(found) = self.name(&name).filter(|_| name.contains('.'))
             && !self
                 .locals
                 .iter()
@@ -308,6 +353,13 @@ impl<'s> Checker<'s, '_> {
             Type::Message(of) if message::field_type(of, name).is_some() => {
                 message::field_type(of, name).unwrap_or(Type::Dyn)
             }
+            Type::Named(VARIABLES) => match self.scope.variable(name) {
+                Some(found) => found.clone(),
+                None => {
+                    self.fault(at, format!("undefined field '{name}'"));
+                    Type::Error
+                }
+            },
             Type::Named(library) if library.starts_with("kubernetes.") => {
                 self.fault(at, format!("unexpected failed resolution of '{library}'"));
                 Type::Error

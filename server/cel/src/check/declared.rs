@@ -25,7 +25,7 @@ pub(crate) fn type_of<'s>(schema: &'s Structural, name: &str) -> Type<'s> {
         },
         "object" => match values(schema) {
             Some(values) => Type::map(STRING, level(|| type_of(values, &format!("{name}.@elem")))),
-            None => Type::Object(Arc::from(name), schema),
+            None => Type::Object(Arc::from(own_name(schema, name)), schema),
         },
         "string" => match schema.value_validation.format.as_str() {
             "byte" => Type::Plain("bytes"),
@@ -38,6 +38,13 @@ pub(crate) fn type_of<'s>(schema: &'s Structural, name: &str) -> Type<'s> {
         "integer" => INT,
         _ => Type::Dyn,
     }
+}
+
+/// The name of the type of an object: that of a type of an API server is the title of its schema.
+fn own_name<'n>(schema: &'n Structural, path: &'n str) -> &'n str {
+    let title = schema.generic.title.as_str();
+    let is_own = title.starts_with("kubernetes.") && !path.starts_with("selfType");
+    if is_own { title } else { path }
 }
 
 fn values(schema: &Structural) -> Option<&Structural> {

@@ -558,6 +558,14 @@ impl<'s> Estimator<'s, '_> {
                     cost.into()
                 }
             }
+            ("check", _) => Range::fixed(350_000).into(),
+            ("selector", [_, text]) => {
+                let requirements = text.scaled(0.5).scaled((LIST + MESSAGE) as f64);
+                text.read()
+                    .plus(requirements)
+                    .plus(Range::fixed(LIST))
+                    .into()
+            }
             ("validate", [_, text]) => text.read().scaled(FORMAT_PATTERN * PATTERN).into(),
 
             // Lists and maps.

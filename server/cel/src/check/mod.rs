@@ -1,17 +1,17 @@
 //! Checks expressions before they run: their types, and the cost that they may have.
 
 pub(crate) mod checker;
-mod declared;
+pub(crate) mod declared;
 pub(crate) mod depth;
 mod estimate;
-mod literals;
+pub(crate) mod literals;
 pub(crate) mod message;
 pub(crate) mod types;
 
 use fieldmanager_structural::Structural;
 
-use self::checker::Checked;
 pub use self::checker::RuleOptions;
+use self::checker::{Checked, Scope};
 use self::declared::Sizes;
 use self::types::{BOOL, STRING, Steps};
 use crate::tree::{Tree, with_stack};
@@ -122,7 +122,7 @@ impl<'s> RuleChecks<'s> {
             // Each check relies on those before it, and the first that fails is reported: syntax, types, constants, the
             // type of the result, and what fails when the program is made.
             let mut tree = Tree::parse(source).map_err(refused)?;
-            let checked = checker::check(&mut tree, self.schema, options)
+            let checked = checker::check(&mut tree, Scope::Values(self.schema), options)
                 .ok_or_else(|| refused("the types of the expression are too large".to_owned()))?;
             constants(source, &tree, &checked).map_err(refused)?;
             let expected = if is_rule { BOOL } else { STRING };
@@ -160,7 +160,7 @@ impl<'s> RuleChecks<'s> {
 }
 
 /// The faults of types, or else of constants.
-fn constants(source: &str, tree: &Tree, checked: &Checked<'_>) -> Result<(), String> {
+pub(crate) fn constants(source: &str, tree: &Tree, checked: &Checked<'_>) -> Result<(), String> {
     if checked.count > 0 {
         return Err(message::of(source, &checked.faults, checked.count));
     }

@@ -97,6 +97,19 @@ impl<'s> Type<'s> {
         }
     }
 
+    /// The type as the function `String` of cel-go writes it.
+    pub(crate) fn written(&self) -> String {
+        let parameters: Vec<String> = self
+            .parameters()
+            .iter()
+            .map(|inner| level(|| inner.written()))
+            .collect();
+        match parameters.as_slice() {
+            [] => self.name().to_owned(),
+            parameters => format!("{}({})", self.name(), parameters.join(", ")),
+        }
+    }
+
     fn parameters(&self) -> &[Type<'s>] {
         match self {
             Type::List(inner) | Type::Optional(inner) | Type::Meta(Some(inner)) => {

@@ -1,5 +1,6 @@
 //! The functions of CEL and of the API server's library.
 
+mod access;
 mod convert;
 mod format;
 pub(crate) mod format_string;
@@ -65,6 +66,7 @@ fn functions(name: &'static str, run: Run) -> Vec<Function> {
 fn run(name: &str) -> Option<Run> {
     let all = [
         operators::run,
+        access::run,
         convert::run,
         text::run,
         regex::run,
@@ -90,6 +92,8 @@ fn cost(name: &str) -> Cost {
         "contains" => |a| traversal(size(a, 0)).saturating_mul(traversal(size(a, 1))),
 
         // Most of these costs depend on more than one size, and are next to their functions.
+        "check" => |_| 350_000,
+        "selector" => access::selector_cost,
         "join" => text::join_cost,
         "matches" | "find" => regex::cost,
         "address" | "address-text" => net::contains_ip_cost,

@@ -1,0 +1,121 @@
+//! Questions to an authorizer.
+
+use std::sync::Arc;
+
+use fieldmanager_structural::internal::subdomain_1123;
+
+use super::function::{Run, size, traversal};
+use crate::access::{Access, AccessQuestion};
+use crate::value::{Outcome, Val, fault, no_overload};
+
+/// The functions, but for those of a decision.
+const STEPS: [&str; 10] = [
+    "check",
+    "fieldSelector",
+    "group",
+    "labelSelector",
+    "name",
+    "namespace",
+    "path",
+    "resource",
+    "serviceAccount",
+    "subresource",
+];
+
+/// The implementation of a function.
+pub(super) fn run(name: &str) -> Option<Run> {
+    match name {
+        "allowed" | "errored" | "error" | "reason" => Some(|a, call| decided(a, call.name)),
+        name if STEPS.contains(&name) => Some(|a, call| match a {
+            [Val::Access(from), Val::String(text)] => step(from, call.name, text),
+            [Val::Access(from), Val::String(namespace), Val::String(name)] => {
+                account(from, namespace, name)
+            }
+            _ => no_overload(),
+        }),
+        _ => None,
+    }
+}
+
+/// The cost of reading a selector.
+pub(super) fn selector_cost(arguments: &[Val<'_>]) -> u64 {
+    let length = size(arguments, 1);
+    // A requirement has at least two characters.
+    let requirements = length.div_ceil(2).saturating_mul(50);
+    traversal(length)
+        .saturating_add(requirements)
+        .saturating_add(10)
+}
+
+fn decided<'a>(arguments: &[Val<'a>], name: &str) -> Outcome<'a> {
+    let [Val::Access(access)] = arguments else {
+        return no_overload();
+    };
+    let Access::Decision(decision) = &**access else {
+        return no_overload();
+    };
+    Ok(match name {
+        "allowed" => Val::Bool(decision.allowed),
+        "errored" => Val::Bool(!decision.error.is_empty()),
+        "error" => Val::text(decision.error.as_str()),
+        _ => Val::text(decision.reason.as_str()),
+    })
+}
+
+/// The next step of a question, which adds a text to it.
+fn step<'a>(from: &Access, name: &str, text: &str) -> Outcome<'a> {
+    let (Access::Authorizer(question)
+    | Access::Path(question)
+    | Access::Group(question)
+    | Access::Resource(question)) = from
+    else {
+        return no_overload();
+    };
+    let mut question = question.clone();
+    let place = match name {
+        "check" => &mut question.verb,
+        "fieldSelector" => &mut question.field_selector,
+        "group" => &mut question.group,
+        "labelSelector" => &mut question.label_selector,
+        "name" => &mut question.name,
+        "namespace" => &mut question.namespace,
+        "path" => &mut question.path,
+        "resource" => &mut question.resource,
+        _ => &mut question.subresource,
+    };
+    text.clone_into(place);
+
+    let next = match (from, name) {
+        (Access::Authorizer(_), "path") if text.trim().is_empty() => {
+            return fault("path must not be empty");
+        }
+        (Access::Group(_), "resource") if text.trim().is_empty() => {
+            return fault("resource must not be empty");
+        }
+        (Access::Authorizer(_), "path") => Access::Path(question),
+        (Access::Authorizer(_), "group") => Access::Group(question),
+        (Access::Group(_), "resource") => Access::Resource(question),
+        (Access::Path(_) | Access::Resource(_), "check") => Access::Asked(question),
+        (Access::Resource(_), _) => Access::Resource(question),
+        _ => return no_overload(),
+    };
+    Ok(Val::Access(Arc::new(next)))
+}
+
+/// The authorizer for a service account.
+fn account<'a>(from: &Access, namespace: &str, name: &str) -> Outcome<'a> {
+    if !matches!(from, Access::Authorizer(_)) {
+        return no_overload();
+    }
+    if !subdomain_1123(name).is_empty() {
+        return fault("Invalid service account name");
+    }
+    if namespace.len() > 63 || namespace.contains('.') || !subdomain_1123(namespace).is_empty() {
+        return fault("Invalid service account namespace");
+    }
+    let question = AccessQuestion {
+        service_account: Some((namespace.to_owned(), name.to_owned())),
+        ..AccessQuestion::default()
+    };
+    Ok(Val::Access(Arc::new(Access::Authorizer(question))))
+}

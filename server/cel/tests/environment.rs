@@ -1,0 +1,290 @@
+//! Expressions about named inputs.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+use std::cell::RefCell;
+
+use fieldmanager_cel::{
+    AccessDecision, AccessQuestion, Activation, Authorizer, BUDGET, Environment, EvaluationError,
+    ExpressionInput, ExpressionType, InputType,
+};
+use fieldmanager_structural::Structural;
+use fieldmanager_value::Value;
+
+fn environment() -> Environment {
+    let request = Value::from_yaml(
+        "
+title: kubernetes.AdmissionRequest
+type: object
+properties:
+  kind: {type: object, title: kubernetes.GroupVersionKind, properties: {kind: {type: string}}}
+  namespace: {type: string}
+  userInfo: {type: object, title: kubernetes.UserInfo, properties: {groups: {type: array, items: {type: string}}}}
+",
+    );
+    let request = Structural::from_value(&request.unwrap()).unwrap();
+    Environment::new()
+        .with_input("object", InputType::Dynamic)
+        .with_input("params", InputType::Dynamic)
+        .with_input(
+            "request",
+            InputType::Typed("kubernetes.AdmissionRequest", request),
+        )
+        .with_input("authorizer", InputType::Authorizer)
+        .with_input("authorizer.requestResource", InputType::ResourceCheck)
+        .with_input("variables", InputType::Variables)
+}
+
+/// Answers with the verb of the question, and keeps the questions.
+#[derive(Default)]
+struct Known(RefCell<Vec<AccessQuestion>>);
+
+impl Authorizer for Known {
+    fn decide(&self, question: &AccessQuestion) -> Option<AccessDecision> {
+        self.0.borrow_mut().push(question.clone());
+        (question.verb != "unknown").then(|| AccessDecision {
+            allowed: question.verb == "get",
+            reason: "so it is".to_owned(),
+            error: String::new(),
+        })
+    }
+}
+
+/// The value of an expression, and what it cost.
+fn evaluate(environment: &Environment, source: &str) -> (Result<String, EvaluationError>, u64) {
+    let expected = [ExpressionType::Bool, ExpressionType::String];
+    let expression = environment.compile(source, &expected).unwrap();
+    let object = Value::from_yaml(
+        "{metadata: {name: a, labels: {a.b/c: x}, annotations: null}, list: [1, {b: 2.5}], a-b: 1}",
+    )
+    .unwrap();
+    let request = Value::from_yaml("{kind: {kind: Pod}, namespace: team, userInfo: {}}").unwrap();
+    let authorizer = Known::default();
+    let resource = AccessQuestion {
+        resource: "pods".to_owned(),
+        ..AccessQuestion::default()
+    };
+    let inputs = [
+        ("object", ExpressionInput::Value(&object)),
+        ("request", ExpressionInput::Value(&request)),
+        (
+            "authorizer",
+            ExpressionInput::Authorizer(AccessQuestion::default()),
+        ),
+        (
+            "authorizer.requestResource",
+            ExpressionInput::ResourceCheck(resource),
+        ),
+    ];
+    let mut activation: Activation<'_> = environment.activate(&inputs, Some(&authorizer), BUDGET);
+    let value = activation.evaluate(&expression);
+    let cost = BUDGET - activation.budget();
+    let value = value.map(|value| match value.as_bool() {
+        Some(flag) => flag.to_string(),
+        None => value.as_str().unwrap().to_owned(),
+    });
+    (value, cost)
+}
+
+#[test]
+fn values_are_read_as_they_are() {
+    let environment = environment();
+    for (source, expected) in [
+        ("object.metadata.labels['a.b/c'] == 'x'", "true"),
+        ("object['a-b'] == 1", "true"),
+        ("has(object.metadata.annotations)", "true"),
+        ("object.metadata.annotations == null", "true"),
+        ("has(object.metadata.missing)", "false"),
+        ("object.list[1].b == 2.5", "true"),
+        ("object.list.exists(item, item == 1)", "true"),
+        (
+            "object.metadata.all(key, key in ['name', 'labels', 'annotations'])",
+            "true",
+        ),
+        ("request.namespace", "team"),
+        (
+            "request.kind.kind == 'Pod' && !has(request.userInfo.groups)",
+            "true",
+        ),
+    ] {
+        assert_eq!(
+            evaluate(&environment, source).0.as_deref(),
+            Ok(expected),
+            "{source}"
+        );
+    }
+}
+
+#[test]
+fn refusals_have_the_words_of_kube_apiserver() {
+    let mut environment = environment();
+    environment.add_variable("size", "1 + 1").unwrap();
+    environment.add_variable("other", "object.a").unwrap();
+    let refused = |source: &str, expected: &[ExpressionType]| {
+        let text = environment.compile(source, expected).unwrap_err();
+        text.lines().next().unwrap().to_owned()
+    };
+    let bool = &[ExpressionType::Bool];
+    for (source, text) in [
+        ("object.a", "must evaluate to bool but got dyn"),
+        ("[1]", "must evaluate to bool but got list(int)"),
+        (
+            "request.kind == 'Pod'",
+            "compilation failed: ERROR: <input>:1:14: found no matching overload for '_==_' applied to '(kubernetes.GroupVersionKind, string)'",
+        ),
+        (
+            "request.missing",
+            "compilation failed: ERROR: <input>:1:8: undefined field 'missing'",
+        ),
+        (
+            "variables.missing",
+            "compilation failed: ERROR: <input>:1:10: undefined field 'missing'",
+        ),
+        (
+            "variables.size == 'a'",
+            "compilation failed: ERROR: <input>:1:16: found no matching overload for '_==_' applied to '(int, string)'",
+        ),
+        (
+            "missing",
+            "compilation failed: ERROR: <input>:1:1: undeclared reference to 'missing' (in container '')",
+        ),
+        (
+            "variables",
+            "must evaluate to bool but got kubernetes.variables",
+        ),
+        (
+            "object.",
+            "compilation failed: ERROR: <input>:1:8: Syntax error: no viable alternative at input '.'",
+        ),
+        (
+            "authorizer",
+            "must evaluate to bool but got kubernetes.authorization.Authorizer",
+        ),
+    ] {
+        assert_eq!(refused(source, bool), text, "{source}");
+    }
+    let texts = &[ExpressionType::String, ExpressionType::Null];
+    assert_eq!(
+        refused("1", texts),
+        "must evaluate to one of [string null_type] but got int"
+    );
+    assert!(environment.compile("variables.other == 'a'", bool).is_ok());
+}
+
+#[test]
+fn variables_are_evaluated_once() {
+    let mut environment = environment();
+    let plain = evaluate(&environment, "object.list.size() == 2").1;
+    environment.add_variable("n", "object.list.size()").unwrap();
+    environment
+        .add_variable("twice", "variables.n * 2")
+        .unwrap();
+    environment
+        .add_variable("broken", "object.missing")
+        .unwrap();
+    let refused = environment.add_variable("wrong", "1 + 'a'");
+    assert!(
+        refused
+            .unwrap_err()
+            .starts_with("compilation failed: ERROR: <input>:1:3: found no")
+    );
+
+    // The selection of a variable costs 2, in place of the 3 of what it stands for.
+    assert_eq!(evaluate(&environment, "variables.n == 2").1, plain + 2);
+    let once = evaluate(&environment, "variables.n == 2 && variables.n == 2");
+    assert_eq!(once, (Ok("true".to_owned()), plain + 2 + 3));
+    assert_eq!(
+        evaluate(&environment, "variables.twice == 4").0.as_deref(),
+        Ok("true")
+    );
+    assert_eq!(
+        evaluate(&environment, "variables.broken == 4 || true")
+            .0
+            .as_deref(),
+        Ok("true")
+    );
+    assert_eq!(
+        evaluate(&environment, "variables.broken == 4").0,
+        Err(EvaluationError::Failed(
+            "expression 'variables.broken == 4' resulted in error: composited variable \"broken\" fails to \
+             evaluate: no such key: missing"
+                .to_owned()
+        ))
+    );
+    let wrong = evaluate(&environment, "variables.wrong == 4")
+        .0
+        .unwrap_err();
+    let EvaluationError::Failed(text) = wrong else {
+        panic!("{wrong:?}");
+    };
+    assert!(
+        text.contains("composited variable \"wrong\" fails to compile: compilation failed: ERROR")
+    );
+}
+
+#[test]
+fn authorizers_answer() {
+    let environment = environment();
+    for (source, expected) in [
+        (
+            "authorizer.group('').resource('pods').check('get').allowed()",
+            "true",
+        ),
+        (
+            "authorizer.path('/healthz').check('post').allowed()",
+            "false",
+        ),
+        (
+            "authorizer.requestResource.name('a').check('get').reason()",
+            "so it is",
+        ),
+        ("authorizer.requestResource.check('get').errored()", "false"),
+        (
+            "authorizer.serviceAccount('a', 'b').group('g').resource('r').namespace('n').check('get').error()",
+            "",
+        ),
+    ] {
+        assert_eq!(
+            evaluate(&environment, source).0.as_deref(),
+            Ok(expected),
+            "{source}"
+        );
+    }
+    let check = "authorizer.path('/a').check('get').allowed()";
+    assert_eq!(evaluate(&environment, check).1, 350_003);
+    let three = [check; 3].join(" && ");
+    assert_eq!(
+        evaluate(&environment, &three).0,
+        Err(EvaluationError::Failed(format!(
+            "expression '{three}' resulted in error: operation cancelled: actual cost limit exceeded"
+        )))
+    );
+    let undecided = "authorizer.path('/a').check('unknown').allowed() || true";
+    assert_eq!(
+        evaluate(&environment, undecided).0,
+        Err(EvaluationError::Undecided)
+    );
+    let empty = evaluate(&environment, "authorizer.path(' ').check('get').allowed()").0;
+    assert_eq!(
+        empty,
+        Err(EvaluationError::Failed(
+            "expression 'authorizer.path(' ').check('get').allowed()' resulted in error: path must not be empty"
+                .to_owned()
+        ))
+    );
+}
+
+#[test]
+fn a_budget_is_for_all_expressions() {
+    let environment = environment();
+    let expression = environment
+        .compile("[1, 2, 3].all(item, item > 0)", &[ExpressionType::Bool])
+        .unwrap();
+    let mut activation = environment.activate(&[], None, 20);
+    assert!(activation.evaluate(&expression).is_ok());
+    let left = activation.budget();
+    assert!(left < 20);
+    assert_eq!(
+        activation.evaluate(&expression).unwrap_err(),
+        EvaluationError::OutOfBudget
+    );
+}
