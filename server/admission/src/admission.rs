@@ -145,6 +145,13 @@ pub trait Cluster: Send + Sync {
         Vec::new()
     }
 
+    /// The resource of a kind, and whether its objects are in namespaces; `None` if no such kind is served, as the default
+    /// says.
+    fn resource_of(&self, kind: &GroupVersionKind) -> Option<(String, bool)> {
+        let _ = kind;
+        None
+    }
+
     /// An object at the version of a kind. The default gives it as it is.
     fn convert<'a>(
         &'a self,

@@ -9,10 +9,14 @@ mod chain;
 mod closure;
 pub mod conversion;
 mod denial;
+mod expressions;
+mod matching;
 mod patch;
 pub mod plugins;
 mod pod_security;
+pub mod policies;
 mod request;
+mod versioned;
 pub mod webhooks;
 
 pub use admission::{

@@ -1,9 +1,10 @@
 //! A request as admission sees it.
 
 use fieldmanager_access::User;
+use fieldmanager_cel::AccessQuestion;
 use fieldmanager_managedfields::{Details, Status};
 use fieldmanager_structural::GroupVersionKind;
-use fieldmanager_value::Value;
+use fieldmanager_value::{Map, Value};
 
 use crate::Denial;
 
@@ -71,6 +72,68 @@ pub struct AdmissionRequest<'a> {
 }
 
 impl<'a> AdmissionRequest<'a> {
+    /// What reviews and expressions call the request, without its objects, as one for a kind and a resource: a group, a
+    /// version and a name.
+    ///
+    /// Behaviour: `CreateV1AdmissionReview` of `k8s.io/apiserver/pkg/admission/plugin/webhook/request`, and
+    /// `CreateAdmissionRequest` of `k8s.io/apiserver/pkg/admission/plugin/cel`.
+    pub(crate) fn describe(&self, kind: &GroupVersionKind, resource: [&str; 3]) -> Map {
+        let named = |of: &GroupVersionKind| {
+            let parts = [
+                ("group", &of.group),
+                ("version", &of.version),
+                ("kind", &of.kind),
+            ];
+            map(parts.map(|(name, text)| (name, text.as_str().into())))
+        };
+        let resource_named = |parts: [&str; 3]| {
+            let names = ["group", "version", "resource"];
+            map(names.into_iter().zip(parts.map(Value::from)))
+        };
+        let text = |name, text: &str| (!text.is_empty()).then(|| (name, Value::from(text)));
+
+        let user = self.user;
+        let extra = user.extra.iter();
+        let extra = extra.map(|(key, values)| (key.as_str(), values.clone().into()));
+        let user = [
+            text("username", &user.name),
+            text("uid", &user.uid),
+            (!user.groups.is_empty()).then(|| ("groups", user.groups.clone().into())),
+            (!user.extra.is_empty()).then(|| ("extra", map(extra))),
+        ];
+        // The objects may be converted: `kind` is that of the objects, `requestKind` what the client sent.
+        let fields = [
+            Some(("kind", named(kind))),
+            Some(("resource", resource_named(resource))),
+            text("subResource", self.subresource),
+            Some(("requestKind", named(self.kind))),
+            Some((
+                "requestResource",
+                resource_named([self.group, self.version, self.resource]),
+            )),
+            text("requestSubResource", self.subresource),
+            text("name", self.name),
+            text("namespace", self.namespace),
+            Some(("operation", self.operation.name().into())),
+            Some(("userInfo", map(user.into_iter().flatten()))),
+            Some(("dryRun", self.dry_run.into())),
+            Some(("options", self.options.clone())),
+        ];
+        fields.into_iter().flatten().collect()
+    }
+
+    /// The question of an authorizer that is about the objects of the request.
+    pub(crate) fn access_question(&self) -> AccessQuestion {
+        AccessQuestion {
+            group: self.group.to_owned(),
+            resource: self.resource.to_owned(),
+            subresource: self.subresource.to_owned(),
+            namespace: self.namespace.to_owned(),
+            name: self.name.to_owned(),
+            ..AccessQuestion::default()
+        }
+    }
+
     /// Whether the request is for a resource of a group, apart from its subresources.
     pub fn is_of(&self, group: &str, resource: &str) -> bool {
         self.subresource.is_empty() && (self.group, self.resource) == (group, resource)
@@ -120,6 +183,11 @@ impl<'a> AdmissionRequest<'a> {
         )
         .into()
     }
+}
+
+/// A map of its fields.
+pub(crate) fn map<'k>(fields: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
+    Value::Map(fields.into_iter().collect::<Map>())
 }
 
 /// A value below another one; `null` if there is none.

@@ -19,6 +19,7 @@ mod long_requests;
 mod metrics;
 mod operator;
 mod origin;
+mod policies;
 mod port;
 mod random_programs;
 mod router;

@@ -133,7 +133,7 @@ impl Environment {
     ///
     /// It does not compile. It is added all the same, and its use is an error.
     pub fn add_variable(&mut self, name: &str, source: &str) -> Result<(), String> {
-        let compiled = self.checked(source, &[ExpressionType::Any]);
+        let compiled = self.checked(&self.declared(), source, &[ExpressionType::Any]);
         let (of, expression) = match compiled {
             Ok((expression, of)) => (of, Ok(expression)),
             Err(fault) => (Type::Dyn, Err(fault)),
@@ -156,17 +156,36 @@ impl Environment {
     ///
     /// Behaviour: `CompileCELExpression` of `k8s.io/apiserver/pkg/admission/plugin/cel/compile.go`.
     pub fn compile(&self, source: &str, expected: &[ExpressionType]) -> Result<Expression, String> {
-        self.checked(source, expected)
+        self.checked(&self.declared(), source, expected)
+            .map(|(expression, _)| expression)
+    }
+
+    /// The same as [`compile`](Self::compile), for an expression that cannot use an input or one whose name continues it.
+    ///
+    /// # Errors
+    ///
+    /// The words of kube-apiserver for an expression that it refuses.
+    pub fn compile_without(
+        &self,
+        input: &str,
+        source: &str,
+        expected: &[ExpressionType],
+    ) -> Result<Expression, String> {
+        let mut declared = self.declared();
+        declared
+            .names
+            .retain(|(name, _)| name.split('.').next() != Some(input));
+        self.checked(&declared, source, expected)
             .map(|(expression, _)| expression)
     }
 
     fn checked(
         &self,
+        declared: &Declared<'_>,
         source: &str,
         expected: &[ExpressionType],
     ) -> Result<(Expression, Type<'static>), String> {
-        let declared = self.declared();
-        let scope = Scope::Declared(&declared);
+        let scope = Scope::Declared(declared);
         with_stack(|| {
             let failed = |text: String| format!("compilation failed: {text}");
             let mut tree = Tree::parse(source).map_err(failed)?;

@@ -9,13 +9,15 @@ mod review;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use fieldmanager_cel::Environment;
 use fieldmanager_managedfields::{Cause, Details, Status};
-use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
-use futures::future::{BoxFuture, join_all};
+use futures::future::join_all;
 
+use crate::expressions::{AUTHORIZER, Decisions, Inputs, all_hold, decide, environment};
 use crate::patch;
+use crate::versioned::Versioned;
 use crate::{
     Admission, AdmissionAnswer, AdmissionRequest, Admitted, Cluster, Denial, Equivalent, Round,
 };
@@ -30,22 +32,6 @@ use review::{Response, read_answer, write_review};
 /// Where the uids of reviews are from.
 pub type Uids = Arc<dyn Fn() -> String + Send + Sync>;
 
-/// What evaluates the conditions of webhooks.
-pub trait MatchConditions: Send + Sync {
-    /// Whether all conditions, a list of `{name, expression}`, hold for a request, whose kind is that which the webhook
-    /// sees. One that is false outweighs errors.
-    ///
-    /// # Errors
-    ///
-    /// A condition cannot be evaluated, and none is false.
-    fn hold<'a>(
-        &'a self,
-        conditions: &'a Value,
-        request: AdmissionRequest<'a>,
-        cluster: &'a dyn Cluster,
-    ) -> BoxFuture<'a, Result<bool, String>>;
-}
-
 /// The webhooks of all configurations of a kind. There is no limit to their number.
 ///
 /// Objects of `admissionregistration.k8s.io` and reviews of access are not sent to webhooks.
@@ -53,7 +39,7 @@ pub struct Webhooks {
     is_mutating: bool,
     caller: Arc<dyn Caller>,
     uids: Uids,
-    conditions: Option<Arc<dyn MatchConditions>>,
+    environment: Environment,
     parsed: Mutex<Option<Parsed>>,
 }
 
@@ -68,14 +54,6 @@ enum CallRefusal {
     Denied(Denial),
 }
 
-/// The objects of a request at the version of a kind.
-#[derive(Clone)]
-struct Versioned {
-    kind: GroupVersionKind,
-    object: Option<Value>,
-    old: Option<Value>,
-}
-
 impl Webhooks {
     /// Those of `MutatingWebhookConfiguration`, one after the other.
     pub fn mutating(caller: Arc<dyn Caller>, uids: Uids) -> Self {
@@ -83,7 +61,7 @@ impl Webhooks {
             is_mutating: true,
             caller,
             uids,
-            conditions: None,
+            environment: environment(&[AUTHORIZER]),
             parsed: Mutex::default(),
         }
     }
@@ -94,13 +72,6 @@ impl Webhooks {
             is_mutating: false,
             ..Self::mutating(caller, uids)
         }
-    }
-
-    /// The same, with `matchConditions`. Without it all conditions hold.
-    #[must_use]
-    pub fn with_conditions(mut self, conditions: Arc<dyn MatchConditions>) -> Self {
-        self.conditions = Some(conditions);
-        self
     }
 
     /// The webhooks that there are now. They are read again only if the list is another one.
@@ -120,7 +91,7 @@ impl Webhooks {
         {
             return Ok(webhooks.clone());
         }
-        let webhooks = Arc::new(read_all(&list));
+        let webhooks = Arc::new(read_all(&list, &self.environment));
         *parsed = Some((list, webhooks.clone()));
         Ok(webhooks)
     }
@@ -130,12 +101,27 @@ impl Webhooks {
         &self,
         webhook: &Webhook,
         request: AdmissionRequest<'_>,
+        objects: &Versioned,
         cluster: &dyn Cluster,
     ) -> Result<bool, Denial> {
-        let (Some(conditions), Value::List(_)) = (&self.conditions, &webhook.conditions) else {
+        if webhook.conditions.is_empty() {
             return Ok(true);
+        }
+        // The conditions see the kind of the objects, but the resource of the request.
+        let own = [request.group, request.version, request.resource];
+        let described = Value::Map(request.describe(&objects.kind, own));
+        let inputs = Inputs {
+            object: objects.object.as_ref(),
+            old: objects.old.as_ref(),
+            request: described,
+            resource: request.access_question(),
+            ..Inputs::default()
         };
-        match conditions.hold(&webhook.conditions, request, cluster).await {
+        let hold = |authorizer: &Decisions| {
+            let conditions = &webhook.conditions;
+            all_hold(&self.environment, conditions, &inputs, authorizer)
+        };
+        match decide(request.user, cluster, hold).await? {
             Ok(hold) => Ok(hold),
             // As if the webhook had not been there, which is what `Ignore` asks for.
             Err(_) if webhook.ignores_failures => Ok(false),
@@ -153,14 +139,12 @@ impl Webhooks {
     ) -> Result<Option<(Equivalent, Versioned)>, Denial> {
         let object = now.object.as_ref();
         let seen = AdmissionRequest { object, ..request };
-        let Some(selected) = webhook.select(&seen, cluster).await? else {
+        let Some(selected) = webhook.constraints.select(&seen, cluster).await? else {
             return Ok(None);
         };
         let objects = now.convert(&request, &selected.kind, is_changed, cluster);
         let objects = objects.await?;
-        let holds = self
-            .hold(webhook, objects.request(request), cluster)
-            .await?;
+        let holds = self.hold(webhook, request, &objects, cluster).await?;
         Ok(holds.then_some((selected, objects)))
     }
 
@@ -357,56 +341,6 @@ impl Admission for Webhooks {
                 self.ask(request, cluster).await
             }
         })
-    }
-}
-
-impl Versioned {
-    fn of(request: &AdmissionRequest<'_>) -> Self {
-        Versioned {
-            kind: request.kind.clone(),
-            object: request.object.cloned(),
-            old: request.old.cloned(),
-        }
-    }
-
-    /// The objects at the version of a kind. Those of the request are converted, but for an object that was changed.
-    async fn convert(
-        &self,
-        request: &AdmissionRequest<'_>,
-        kind: &GroupVersionKind,
-        is_changed: bool,
-        cluster: &dyn Cluster,
-    ) -> Result<Self, Denial> {
-        if self.kind == *kind {
-            return Ok(self.clone());
-        }
-        let is_own = kind == request.kind;
-        let mut converted = Versioned {
-            kind: kind.clone(),
-            ..if is_changed {
-                self.clone()
-            } else {
-                Self::of(request)
-            }
-        };
-        converted.old = request.old.cloned();
-        if let Some(object) = converted.object.take_if(|_| is_changed || !is_own) {
-            converted.object = Some(cluster.convert(object, kind).await?);
-        }
-        if let Some(old) = converted.old.take_if(|_| !is_own) {
-            converted.old = Some(cluster.convert(old, kind).await?);
-        }
-        Ok(converted)
-    }
-
-    /// A request with these objects and their kind.
-    fn request<'a>(&'a self, request: AdmissionRequest<'a>) -> AdmissionRequest<'a> {
-        AdmissionRequest {
-            kind: &self.kind,
-            object: self.object.as_ref(),
-            old: self.old.as_ref(),
-            ..request
-        }
     }
 }
 

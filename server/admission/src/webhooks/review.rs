@@ -4,11 +4,12 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use fieldmanager_managedfields::Status;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::internal::{ObjectExt, json_kind, qualified_name};
+use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
-use fieldmanager_value::{Map, Value};
 
 use super::configuration::Webhook;
 use super::decode::decode;
+pub(crate) use crate::request::map;
 use crate::{AdmissionRequest, Denial, Equivalent};
 
 const GROUP: &str = "admission.k8s.io";
@@ -51,74 +52,20 @@ pub(super) fn write_review(
     request: &AdmissionRequest<'_>,
     selected: &Equivalent,
 ) -> Vec<u8> {
-    let kind = |kind: &GroupVersionKind| {
-        let parts = [
-            ("group", &kind.group),
-            ("version", &kind.version),
-            ("kind", &kind.kind),
-        ];
-        map(parts.map(|(name, text)| (name, text.as_str().into())))
-    };
-    let resource = |group: &str, version: &str, resource: &str| {
-        let parts = [
-            ("group", group),
-            ("version", version),
-            ("resource", resource),
-        ];
-        map(parts.map(|(name, text)| (name, text.into())))
-    };
-    let text = |name, text: &str| (!text.is_empty()).then(|| (name, Value::from(text)));
-
-    let user = request.user;
-    let extra = user
-        .extra
-        .iter()
-        .map(|(key, values)| (key.as_str(), values.clone().into()));
-    let user = [
-        text("username", &user.name),
-        text("uid", &user.uid),
-        (!user.groups.is_empty()).then(|| ("groups", user.groups.clone().into())),
-        (!user.extra.is_empty()).then(|| ("extra", map(extra))),
-    ];
-    // What a webhook sees may be converted: `kind` is that of the objects, `requestKind` what the
-    // client sent.
-    let fields = [
-        Some(("uid", uid.into())),
-        Some(("kind", kind(&selected.kind))),
-        Some((
-            "resource",
-            resource(&selected.group, &selected.version, &selected.resource),
-        )),
-        text("subResource", request.subresource),
-        Some(("requestKind", kind(request.kind))),
-        Some((
-            "requestResource",
-            resource(request.group, request.version, request.resource),
-        )),
-        text("requestSubResource", request.subresource),
-        text("name", request.name),
-        text("namespace", request.namespace),
-        Some(("operation", request.operation.name().into())),
-        Some(("userInfo", map(user.into_iter().flatten()))),
-        Some(("object", request.object.cloned().unwrap_or_default())),
-        Some(("oldObject", request.old.cloned().unwrap_or_default())),
-        Some(("dryRun", request.dry_run.into())),
-        Some(("options", request.options.clone())),
-    ];
+    let resource = [&*selected.group, &selected.version, &selected.resource];
+    let mut fields = request.describe(&selected.kind, resource);
+    fields.insert("uid", uid);
+    fields.insert("object", request.object.cloned().unwrap_or_default());
+    fields.insert("oldObject", request.old.cloned().unwrap_or_default());
     let review = [
         ("kind", "AdmissionReview".into()),
         (
             "apiVersion",
             format!("{GROUP}/{}", webhook.review_version).into(),
         ),
-        ("request", map(fields.into_iter().flatten())),
+        ("request", Value::Map(fields)),
     ];
     map(review).to_json().into_bytes()
-}
-
-/// A map of its fields.
-pub(crate) fn map<'k>(fields: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
-    Value::Map(fields.into_iter().collect::<Map>())
 }
 
 /// Reads and checks the answer to a review.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fieldmanager_access::{Attributes, Decision, User};
-use fieldmanager_admission::webhooks::{MatchConditions, Webhooks};
+use fieldmanager_admission::webhooks::Webhooks;
 use fieldmanager_admission::{
     Admission, AdmissionOperation, AdmissionRequest, Admitted, Cluster, Denial, Equivalent,
     ResourceName, mutate, validate,
@@ -179,31 +179,6 @@ impl Cluster for Recorded {
     }
 }
 
-struct Conditions;
-
-impl MatchConditions for Conditions {
-    fn hold<'a>(
-        &'a self,
-        conditions: &'a Value,
-        _: AdmissionRequest<'a>,
-        _: &'a dyn Cluster,
-    ) -> BoxFuture<'a, Result<bool, String>> {
-        let mut result = Ok(true);
-        for condition in conditions.as_list().unwrap() {
-            match text(condition, "expression") {
-                "false" => result = Ok(false),
-                "object.none.x == 1" if result == Ok(true) => {
-                    let error =
-                        "expression 'object.none.x == 1' resulted in error: no such key: none";
-                    result = Err(error.to_owned());
-                }
-                _ => {}
-            }
-        }
-        Box::pin(ready(result))
-    }
-}
-
 /// The request that the first webhook saw.
 struct Owned {
     kind: GroupVersionKind,
@@ -332,10 +307,8 @@ fn run(line: &Value) -> Vec<String> {
         calls,
     };
     let uids = uids();
-    let conditions = Arc::new(Conditions);
-    let mutating =
-        Webhooks::mutating(replay.clone(), uids.clone()).with_conditions(conditions.clone());
-    let validating = Webhooks::validating(replay.clone(), uids).with_conditions(conditions);
+    let mutating = Webhooks::mutating(replay.clone(), uids.clone());
+    let validating = Webhooks::validating(replay.clone(), uids);
 
     let owned = Owned::read(&review);
     let request = owned.request();

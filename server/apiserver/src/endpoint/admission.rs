@@ -348,6 +348,12 @@ impl Cluster for Core {
         equivalents.collect()
     }
 
+    fn resource_of(&self, kind: &GroupVersionKind) -> Option<(String, bool)> {
+        let registry = self.registry();
+        let served = registry.of_kind(kind)?;
+        Some((served.facts.plural.to_string(), served.facts.namespaced))
+    }
+
     fn convert<'a>(
         &'a self,
         object: Value,

@@ -11,18 +11,16 @@ use crate::object::text;
 use crate::registry::Served;
 use crate::store::{BoxWatch, Counted, Counts, List, SharedStore};
 
+const REGISTRATION: &str = "admissionregistration.k8s.io";
+
 /// The resources whose objects are kept.
 const KEPT: &[(&str, &str)] = &[
     ("", "limitranges"),
     ("", "resourcequotas"),
-    (
-        "admissionregistration.k8s.io",
-        "mutatingwebhookconfigurations",
-    ),
-    (
-        "admissionregistration.k8s.io",
-        "validatingwebhookconfigurations",
-    ),
+    (REGISTRATION, "mutatingwebhookconfigurations"),
+    (REGISTRATION, "validatingadmissionpolicies"),
+    (REGISTRATION, "validatingadmissionpolicybindings"),
+    (REGISTRATION, "validatingwebhookconfigurations"),
     ("networking.k8s.io", "ingressclasses"),
     ("scheduling.k8s.io", "priorityclasses"),
     ("storage.k8s.io", "storageclasses"),

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fieldmanager_admission::conversion::WebhookConverter;
+use fieldmanager_admission::policies::ValidatingPolicies;
 #[cfg(feature = "net")]
 use fieldmanager_admission::webhooks::{HttpCaller, Uids, Webhooks};
 use fieldmanager_admission::{Admission, plugins};
@@ -58,6 +59,7 @@ impl Participants {
             .map(|(_, plugin)| plugin)
             .collect();
         let quota = all.pop();
+        let policies: Arc<dyn Admission> = Arc::new(ValidatingPolicies::default());
         #[cfg(feature = "net")]
         {
             let services = Services {
@@ -77,10 +79,14 @@ impl Participants {
                 from_pool.clone(),
                 uids.clone(),
             )));
+            all.push(policies);
             all.push(Arc::new(Webhooks::validating(from_pool, uids)));
         }
         #[cfg(not(feature = "net"))]
-        let _ = (store, source);
+        {
+            let _ = (store, source);
+            all.push(policies);
+        }
 
         let is_enabled =
             |one: &Arc<dyn Admission>| !self.disabled.iter().any(|name| name == one.name());

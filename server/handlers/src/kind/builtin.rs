@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use fieldmanager_admission::policies::check_expressions;
 use fieldmanager_builtin::{
     self as facts, CountsEmpty, KindDescription, ResourceFacts, StoredForm,
 };
@@ -510,6 +511,10 @@ impl Kind for Builtin {
                 facts::validate_update(gvk, subresource.segment(), object, live).into()
             }
         };
+
+        if subresource == Subresource::Object {
+            found.errors = check_expressions(gvk, object, live, found.errors);
+        }
 
         // kube-apiserver has no unions: their declarations are validated only if they have an effect.
         if unions && description.is_definition {

@@ -419,10 +419,11 @@ fn plugins(builder: Builder, args: &ServeArgs) -> Result<Builder, Failure> {
         }
     }
 
-    // The server itself does what the first of them does, and calls webhooks.
+    // The server itself does what the first of them does, calls webhooks, and has policies.
     let others = [
         "NamespaceLifecycle",
         "MutatingAdmissionWebhook",
+        "ValidatingAdmissionPolicy",
         "ValidatingAdmissionWebhook",
     ];
     let has = |name: &str| PLUGINS.contains(&name) || others.contains(&name);

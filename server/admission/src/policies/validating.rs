@@ -1,0 +1,473 @@
+//! `ValidatingAdmissionPolicy`.
+
+use std::collections::BTreeMap;
+
+use fieldmanager_cel::{Environment, ExpressionType};
+use fieldmanager_managedfields::Cause;
+use fieldmanager_structural::internal::ObjectExt;
+use fieldmanager_value::Value;
+
+use super::source::{Binding, Invocation, Policies, Policy, select};
+use crate::expressions::{
+    AUTHORIZER, BUDGET, Compiled, Condition, Decisions, Fault, Inputs, PARAMS, VARIABLES, all_hold,
+    conditions, decide, environment, evaluate, visible_namespace,
+};
+use crate::matching::{items, not_found};
+use crate::versioned::Versioned;
+use crate::{Admission, AdmissionAnswer, AdmissionRequest, Admitted, Cluster, Denial};
+
+/// The longest message that an expression makes, and the longest value of an annotation, in bytes.
+const MESSAGE: usize = 5 * 1024;
+const ANNOTATION: usize = 10 * 1024;
+/// The most violations that are logged.
+const LOGGED: usize = 50;
+
+/// The reasons of refusals, and their codes.
+const REASONS: [(&str, u16); 4] = [
+    ("Invalid", 422),
+    ("Unauthorized", 401),
+    ("Forbidden", 403),
+    ("RequestEntityTooLarge", 413),
+];
+
+/// The policies of the kind `ValidatingAdmissionPolicy`. Those that nothing binds do nothing.
+///
+/// Policies, their bindings and reviews of access are not subject to policies.
+///
+/// Behaviour: `k8s.io/apiserver/pkg/admission/plugin/policy/validating`.
+pub struct ValidatingPolicies {
+    policies: Policies<Validations>,
+}
+
+/// The compiled expressions of a policy.
+struct Validations {
+    environment: Environment,
+    conditions: Vec<Condition>,
+    validations: Vec<Validation>,
+    /// The keys and values of annotations.
+    annotations: Vec<(String, Compiled)>,
+}
+
+struct Validation {
+    source: String,
+    expression: Compiled,
+    message: String,
+    message_expression: Option<Compiled>,
+    reason: (&'static str, u16),
+}
+
+/// Why a policy refuses a request.
+#[derive(Clone)]
+struct Violation {
+    message: String,
+    reason: (&'static str, u16),
+}
+
+/// What a policy makes of a request with one parameter.
+#[derive(Default)]
+struct Verdict {
+    /// The violations, by the places of the validations.
+    violations: Vec<(usize, Violation)>,
+    annotations: Vec<(String, String)>,
+    /// Annotations that could not be made.
+    faults: Vec<String>,
+}
+
+/// What all policies make of a request.
+#[derive(Default)]
+struct Dispatched {
+    admitted: Admitted,
+    /// The first refusal.
+    denied: Option<Violation>,
+    /// What is logged of violations, in JSON.
+    logged: Vec<String>,
+    /// Annotations by policies and keys.
+    annotations: BTreeMap<(String, String), Vec<String>>,
+}
+
+impl Default for ValidatingPolicies {
+    fn default() -> Self {
+        let resources = [
+            "validatingadmissionpolicies",
+            "validatingadmissionpolicybindings",
+        ];
+        ValidatingPolicies {
+            policies: Policies::new(resources, Validations::compile),
+        }
+    }
+}
+
+impl Admission for ValidatingPolicies {
+    fn name(&self) -> &str {
+        "ValidatingAdmissionPolicy"
+    }
+
+    fn handles(&self, request: &AdmissionRequest<'_>) -> bool {
+        super::are_subject(request)
+    }
+
+    fn validate<'a>(
+        &'a self,
+        request: AdmissionRequest<'a>,
+        cluster: &'a dyn Cluster,
+    ) -> AdmissionAnswer<'a> {
+        Box::pin(self.dispatch(request, cluster))
+    }
+}
+
+impl ValidatingPolicies {
+    /// Behaviour: `dispatcher.Dispatch` of `k8s.io/apiserver/pkg/admission/plugin/policy/validating`.
+    async fn dispatch(
+        &self,
+        request: AdmissionRequest<'_>,
+        cluster: &dyn Cluster,
+    ) -> Result<Admitted, Denial> {
+        let hooks = self.policies.hooks(cluster).await?;
+        if hooks.is_empty() {
+            return Ok(Admitted::default());
+        }
+        let mut run = Dispatched::default();
+        let invocations = select(&hooks, &request, cluster).await;
+        if invocations.is_empty() {
+            return Ok(Admitted::default());
+        }
+        let namespace = namespace_of(&request, cluster).await?;
+
+        for invocation in invocations {
+            let verdicts = judge(&invocation, &request, namespace.as_ref(), cluster).await;
+            match (verdicts?, invocation.binding) {
+                (Ok(verdicts), Some(binding)) => {
+                    for verdict in verdicts {
+                        run.add(invocation.policy, binding, verdict);
+                    }
+                }
+                (Ok(_), None) => {}
+                (Err(text), binding) if !invocation.policy.ignores_failures => {
+                    run.misconfigured(&invocation.policy.name, binding, &text);
+                }
+                (Err(_), _) => {}
+            }
+        }
+        run.finish(&request)
+    }
+}
+
+/// What a policy makes of a request with each of its parameters, or why it cannot tell.
+async fn judge(
+    invocation: &Invocation<'_, Validations>,
+    request: &AdmissionRequest<'_>,
+    namespace: Option<&Value>,
+    cluster: &dyn Cluster,
+) -> Result<Result<Vec<Verdict>, String>, Denial> {
+    let (selected, params) = match &invocation.subject {
+        Ok(subject) => subject,
+        Err(text) => return Ok(Err(text.clone())),
+    };
+    let objects = Versioned::of(request);
+    let converted = objects.convert(request, &selected.kind, false, cluster);
+    let objects = match converted.await {
+        Ok(objects) => objects,
+        Err(denial) => {
+            let cause = denial.status.message;
+            return Ok(Err(format!("failed to convert object version: {cause}")));
+        }
+    };
+    let own = [request.group, request.version, request.resource];
+    let seen = [&*selected.group, &selected.version, &selected.resource];
+    let mut verdicts = Vec::new();
+    for params in params {
+        let inputs = Inputs {
+            object: objects.object.as_ref(),
+            old: objects.old.as_ref(),
+            request: Value::Map(request.describe(&selected.kind, own)),
+            namespace: None,
+            params: params.as_ref(),
+            resource: request.access_question(),
+        };
+        // Conditions see neither the namespace nor the resource that the rules selected.
+        let inside = Inputs {
+            request: Value::Map(request.describe(&selected.kind, seen)),
+            namespace,
+            ..inputs.clone()
+        };
+        let verdict = decide(request.user, cluster, |authorizer| {
+            let policy = invocation.policy;
+            policy
+                .evaluator
+                .judge(&inputs, &inside, authorizer, policy.ignores_failures)
+        });
+        verdicts.push(verdict.await?);
+    }
+    Ok(Ok(verdicts))
+}
+
+/// The namespace of the object, as expressions see it; `None` if it is in none.
+async fn namespace_of(
+    request: &AdmissionRequest<'_>,
+    cluster: &dyn Cluster,
+) -> Result<Option<Value>, Denial> {
+    let kind = request.kind;
+    let is_namespace = (&*kind.group, &*kind.version, &*kind.kind) == ("", "v1", "Namespace");
+    if is_namespace || request.namespace.is_empty() {
+        return Ok(None);
+    }
+    let name = request.namespace;
+    let found = cluster.get(("", "namespaces"), "", name).await?;
+    let found = found.ok_or_else(|| not_found("namespaces", name))?;
+    Ok(Some(visible_namespace(&found)))
+}
+
+impl Validations {
+    /// Behaviour: `compilePolicy` of `k8s.io/apiserver/pkg/admission/plugin/policy/validating/plugin.go`.
+    fn compile(spec: &Value) -> Self {
+        let params = spec.get("paramKind").filter(|kind| !kind.is_null());
+        let params = params.map_or("", |_| PARAMS);
+        let mut environment = environment(&[params, AUTHORIZER, VARIABLES]);
+        for variable in items(spec, "variables") {
+            // One that does not compile is an error of what uses it.
+            let _ =
+                environment.add_variable(variable.string("name"), variable.string("expression"));
+        }
+        let environment = environment;
+        let bool = [ExpressionType::Bool];
+        let validations = items(spec, "validations").map(|validation| {
+            let message = Some(validation.string("messageExpression"));
+            let message = message.filter(|source| !source.is_empty());
+            let reason = validation.string("reason");
+            let mut known = REASONS.into_iter();
+            Validation {
+                source: validation.string("expression").to_owned(),
+                expression: environment.compile(validation.string("expression"), &bool),
+                message: validation.string("message").trim().to_owned(),
+                message_expression: message.map(|source| {
+                    environment.compile_without(AUTHORIZER, source, &[ExpressionType::String])
+                }),
+                reason: known
+                    .find(|(name, _)| *name == reason)
+                    .unwrap_or(("Invalid", 422)),
+            }
+        });
+        let texts = [ExpressionType::String, ExpressionType::Null];
+        let annotations = items(spec, "auditAnnotations").map(|annotation| {
+            let value = environment.compile(annotation.string("valueExpression"), &texts);
+            (annotation.string("key").to_owned(), value)
+        });
+        Validations {
+            conditions: conditions(&environment, spec),
+            validations: validations.collect(),
+            annotations: annotations.collect(),
+            environment,
+        }
+    }
+
+    /// Evaluates the policy. `outside` are the inputs of conditions.
+    ///
+    /// Behaviour: `validator.Validate` of `k8s.io/apiserver/pkg/admission/plugin/policy/validating`.
+    fn judge(
+        &self,
+        outside: &Inputs<'_>,
+        inputs: &Inputs<'_>,
+        authorizer: &Decisions,
+        ignores_failures: bool,
+    ) -> Verdict {
+        let failed = |text: String| Verdict {
+            violations: Vec::from_iter(
+                Violation::of_fault(text, ignores_failures).map(|it| (0, it)),
+            ),
+            ..Verdict::default()
+        };
+        if !self.conditions.is_empty() {
+            match all_hold(&self.environment, &self.conditions, outside, authorizer) {
+                Ok(true) => {}
+                Ok(false) => return Verdict::default(),
+                Err(text) => return failed(text),
+            }
+        }
+        let mut verdict = match self.validate(inputs, authorizer, ignores_failures) {
+            Ok(violations) => Verdict {
+                violations,
+                ..Verdict::default()
+            },
+            Err(text) => return failed(text),
+        };
+
+        let mut activation = inputs.activate(&self.environment, None, BUDGET);
+        for (key, value) in &self.annotations {
+            match evaluate(&mut activation, value) {
+                Ok(value) => {
+                    let text = value.as_str().unwrap_or_default().trim();
+                    if !text.is_empty() {
+                        verdict.annotations.push((key.clone(), text.to_owned()));
+                    }
+                }
+                Err(Fault::Own(_)) if ignores_failures => {}
+                Err(Fault::Own(text)) => verdict.faults.push(text),
+                Err(Fault::Budget(text)) => return failed(text),
+            }
+        }
+        verdict
+    }
+
+    /// The violations of the validations, by place. The error is that of the budget.
+    fn validate(
+        &self,
+        inputs: &Inputs<'_>,
+        authorizer: &Decisions,
+        ignores_failures: bool,
+    ) -> Result<Vec<(usize, Violation)>, String> {
+        let mut activation = inputs.activate(&self.environment, Some(authorizer), BUDGET);
+        let mut outcomes = Vec::new();
+        for validation in &self.validations {
+            match evaluate(&mut activation, &validation.expression) {
+                Ok(value) => outcomes.push(Ok(value.as_bool() == Some(true))),
+                Err(Fault::Own(text)) => outcomes.push(Err(text)),
+                Err(Fault::Budget(text)) => return Err(text),
+            }
+        }
+
+        // All messages are made, whether they are needed or not, since their cost counts.
+        let mut activation = inputs.activate(&self.environment, None, activation.budget());
+        let mut messages = Ok(Vec::new());
+        for validation in &self.validations {
+            let Ok(made) = &mut messages else { break };
+            let source = validation.message_expression.as_ref();
+            match source.map(|source| evaluate(&mut activation, source)) {
+                Some(Ok(value)) => made.push(value.as_str().map(str::to_owned)),
+                Some(Err(Fault::Budget(text))) => messages = Err(text),
+                Some(Err(Fault::Own(_))) | None => made.push(None),
+            }
+        }
+
+        let mut violations = Vec::new();
+        for (at, (validation, outcome)) in self.validations.iter().zip(outcomes).enumerate() {
+            let violation = match (outcome, &messages) {
+                (Err(text), _) => Violation::of_fault(text, ignores_failures),
+                (Ok(_), Err(text)) => {
+                    let text = format!("failed messageExpression: {text}");
+                    Violation::of_fault(text, ignores_failures)
+                }
+                (Ok(true), _) => None,
+                (Ok(false), Ok(messages)) => {
+                    let made = messages.get(at).and_then(Option::as_deref);
+                    Some(validation.violation(made.unwrap_or_default()))
+                }
+            };
+            violations.extend(violation.map(|violation| (at, violation)));
+        }
+        Ok(violations)
+    }
+}
+
+impl Validation {
+    /// The violation, with the message that an expression made; empty if it made none.
+    fn violation(&self, made: &str) -> Violation {
+        let made = made.trim();
+        let is_usable = !made.is_empty() && made.len() <= MESSAGE && !made.contains('\n');
+        let message = match (is_usable, self.message.as_str()) {
+            (true, _) => made.to_owned(),
+            (false, "") => format!("failed expression: {}", self.source.trim()),
+            (false, message) => message.to_owned(),
+        };
+        Violation {
+            message,
+            reason: self.reason,
+        }
+    }
+}
+
+impl Violation {
+    fn of_fault(message: String, ignores_failures: bool) -> Option<Self> {
+        let [reason, ..] = REASONS;
+        (!ignores_failures).then_some(Violation { message, reason })
+    }
+}
+
+impl Dispatched {
+    fn deny(&mut self, policy: &str, binding: Option<&str>, violation: Violation) {
+        let by = binding.map_or_else(String::new, |name| format!(" with binding '{name}'"));
+        let message = format!(
+            "ValidatingAdmissionPolicy '{policy}'{by} denied request: {}",
+            violation.message
+        );
+        let reason = violation.reason;
+        self.denied.get_or_insert(Violation { message, reason });
+    }
+
+    fn misconfigured(&mut self, policy: &str, binding: Option<&Binding>, cause: &str) {
+        let what = if binding.is_some() {
+            "binding"
+        } else {
+            "policy"
+        };
+        let text = format!("failed to configure {what}: {cause}");
+        if let Some(violation) = Violation::of_fault(text, false) {
+            self.deny(policy, binding.map(|binding| &*binding.name), violation);
+        }
+    }
+
+    fn add(&mut self, policy: &Policy<Validations>, binding: &Binding, verdict: Verdict) {
+        for (at, violation) in verdict.violations {
+            for action in &binding.actions {
+                match action.as_str() {
+                    "Deny" => self.deny(&policy.name, Some(&binding.name), violation.clone()),
+                    "Audit" => self.log(at, policy, binding, &violation.message),
+                    "Warn" => self.admitted.warnings.push(format!(
+                        "Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {}",
+                        policy.name, binding.name, violation.message
+                    )),
+                    _ => {}
+                }
+            }
+        }
+        for (key, mut value) in verdict.annotations {
+            value.truncate(value.floor_char_boundary(ANNOTATION));
+            let place = (policy.name.clone(), key);
+            let values = self.annotations.entry(place).or_default();
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        for text in verdict.faults {
+            if let Some(violation) = Violation::of_fault(text, false) {
+                self.deny(&policy.name, Some(&binding.name), violation);
+            }
+        }
+    }
+
+    /// Keeps a violation for the log.
+    fn log(&mut self, at: usize, policy: &Policy<Validations>, binding: &Binding, message: &str) {
+        let json = |text: &str| Value::from(text).to_json();
+        let actions = Value::from(binding.actions.clone()).to_json();
+        if self.logged.len() < LOGGED {
+            self.logged.push(format!(
+                r#"{{"message":{},"policy":{},"binding":{},"expressionIndex":{at},"validationActions":{actions}}}"#,
+                json(message),
+                json(&policy.name),
+                json(&binding.name)
+            ));
+        }
+    }
+
+    fn finish(mut self, request: &AdmissionRequest<'_>) -> Result<Admitted, Denial> {
+        if let Some(Violation { message, reason }) = self.denied {
+            let (reason, code) = reason;
+            let text = format!("forbidden: {message}");
+            let mut denial = request.refused(code, reason, &text);
+            if let Some(details) = &mut denial.status.details {
+                details.causes = vec![Cause::new("", message, "")];
+            }
+            denial.warnings = self.admitted.warnings;
+            return Err(denial);
+        }
+        let annotations = &mut self.admitted.annotations;
+        for ((policy, key), values) in self.annotations {
+            annotations.push((format!("{policy}/{key}"), values.join(", ")));
+        }
+        if !self.logged.is_empty() {
+            let key = "validation.policy.admission.k8s.io/validation_failure";
+            let logged = format!("[{}]", self.logged.join(","));
+            annotations.push((key.to_owned(), logged));
+        }
+        Ok(self.admitted)
+    }
+}
