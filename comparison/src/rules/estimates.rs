@@ -132,6 +132,7 @@ fn answer(case: &Json, tally: &mut Tally) -> Json {
             let options = RuleOptions {
                 has_optional_old,
                 is_stored,
+                ..RuleOptions::default()
             };
             let source = member(rule, "rule").as_str().unwrap_or_default();
             let checked = match checks.rule(source, options) {

@@ -240,6 +240,7 @@ impl Walk<'_> {
             RuleOptions {
                 has_optional_old,
                 is_stored,
+                ..RuleOptions::default()
             },
         );
         let uses_old_self = match &checked {
@@ -260,6 +261,7 @@ impl Walk<'_> {
                     RuleOptions {
                         has_optional_old,
                         is_stored,
+                        ..RuleOptions::default()
                     },
                 );
 
