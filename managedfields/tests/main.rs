@@ -18,3 +18,4 @@ mod support;
 mod texts;
 mod times;
 mod unions;
+mod unowned;

@@ -432,7 +432,13 @@ impl Resource {
         if part.policy.form == Form::Map {
             return Ok(part.kind.defaulted(&merged));
         }
-        let decoded = part.kind.decode(&merged, Origin::Unstructured)?;
+        let decoded = part.kind.decode(&merged, Origin::Unstructured);
+        let decoded = decoded.map_err(|error| {
+            format!(
+                "unable to convert unstructured object to {}: {error}",
+                self.kind()
+            )
+        })?;
         Ok(part.kind.defaulted(&decoded.object))
     }
 

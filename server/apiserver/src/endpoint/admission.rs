@@ -7,7 +7,7 @@ use fieldmanager_admission::{
     AdmissionOperation, AdmissionRequest, Admitted, Cluster, Denial, Equivalent, ResourceName,
     mutate, validate,
 };
-use fieldmanager_handlers::{Outcome, Pending, Resource, Subresource};
+use fieldmanager_handlers::{Outcome, Pending, Subresource};
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 use futures::future::BoxFuture;
@@ -382,12 +382,13 @@ impl Cluster for Core {
         configuration: &Value,
     ) -> Result<Value, String> {
         let registry = self.registry();
-        let handlers = match registry.of_kind(kind) {
-            Some(served) => served.handlers()?.clone(),
-            // The kind of a subresource, such as `Scale`, or of a question.
-            None => Resource::builtin(kind).map_err(|error| error.to_string())?,
-        };
-        handlers.merged(object, configuration)
+        match registry.of_kind(kind) {
+            Some(served) => served.handlers()?.merged(object, configuration),
+            // The kind of a subresource, such as `Scale`.
+            None => Err(format!(
+                "error applying patch: failed to convert patch object to typed object: no corresponding type for {kind}"
+            )),
+        }
     }
 
     fn decoded_strictly(&self, kind: &GroupVersionKind, object: Value) -> Result<Value, Denial> {
