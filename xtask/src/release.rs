@@ -22,7 +22,7 @@ const VERSIONED: [(&str, &str); 9] = [
     ("integrations/javascript/package.json", "\"version\": \"@\""),
     (
         "integrations/javascript/package.json",
-        "\"@fieldmanager/linux-x64\": \"@\"",
+        "fieldmanager/linux-x64\": \"@\"",
     ),
     ("integrations/java/pom.xml", "<version>@</version>"),
     ("integrations/java/example/pom.xml", "<version>@</version>"),
