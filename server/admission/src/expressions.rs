@@ -34,7 +34,7 @@ pub(crate) const AUTHORIZER: &str = "authorizer";
 pub(crate) const VARIABLES: &str = "variables";
 const REQUEST_RESOURCE: &str = "authorizer.requestResource";
 
-/// The types of `request` and `namespaceObject`. Those of their parts are the titles.
+/// The types of `request` and `namespaceObject`. Those of their parts are the titles. What is an int or a string has no type.
 const REQUEST: &str = "
 type: object
 title: kubernetes.AdmissionRequest
@@ -55,7 +55,7 @@ properties:
   namespace: *text
   operation: *text
   dryRun: {type: boolean}
-  options: {x-kubernetes-preserve-unknown-fields: true}
+  options: {x-kubernetes-int-or-string: true}
   userInfo:
     type: object
     title: kubernetes.UserInfo

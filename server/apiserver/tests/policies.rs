@@ -340,3 +340,59 @@ auditAnnotations: [{key: a, valueExpression: '1'}]
         "Invalid value: \"1\": must evaluate to one of [string null_type] but got int"
     );
 }
+
+/// What `comparison/admission/policies.py --record` wrote: random policies, with requests and what kube-apiserver said.
+const RECORDED: &str = include_str!("data/policies.jsonl");
+
+/// Sends what a request of the recording says; gives its code, its message if it is refused, and its warnings.
+async fn replay(client: &Client, request: &Json) -> Json {
+    let (method, path) = (request[0].as_str().unwrap(), request[1].as_str().unwrap());
+    let answer = match method {
+        "POST" => client.post(path, &request[2]).await,
+        "PATCH" => client.merge(path, &request[2]).await,
+        _ => client.delete(path).await,
+    };
+    let message = match answer.code {
+        400.. => answer.json()["message"].clone(),
+        _ => json!(""),
+    };
+    json!([answer.code, message, answer.warnings()])
+}
+
+#[tokio::test]
+async fn recorded_policies_do_what_they_do_in_kube_apiserver() {
+    let client = Client {
+        server: ApiServer::builder()
+            .test_api(true)
+            .authorization(fieldmanager_apiserver::Authorization::Rbac)
+            .build()
+            .await
+            .unwrap(),
+    };
+    let mut lines = RECORDED.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+    let first = lines.next().unwrap();
+    let all = ["setup", "params"].map(|part| first[part].as_array().unwrap().clone());
+    for made in all.iter().flatten() {
+        client.post(made[0].as_str().unwrap(), &made[1]).await.expect(201);
+    }
+    for made in &all[1] {
+        let mut stored = made[1].clone();
+        stored["metadata"] = json!({"name": "stored", "labels": {"policy": "stored", "app": "a"}});
+        client.post(made[0].as_str().unwrap(), &stored).await.expect(201);
+    }
+
+    let mut count = 0;
+    for line in lines {
+        for (resource, object) in [("policies", &line["policy"]), ("policybindings", &line["binding"])] {
+            let path = format!("{GROUP}/validatingadmission{resource}");
+            client.post(&path, object).await.expect(201);
+        }
+        for request in line["requests"].as_array().unwrap() {
+            let expected = json!([request[3], request[4], request[5]]);
+            let found = replay(&client, request).await;
+            assert_eq!(found, expected, "{request}\n{}", line["policy"]);
+            count += 1;
+        }
+    }
+    assert!(count > 200, "{count}");
+}
