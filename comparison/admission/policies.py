@@ -16,6 +16,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -77,7 +78,7 @@ class Expressions:
         options += [f"variables.{name}" for name, of in self.variables if of == "int"]
         if depth > 0 and self.random.random() < 0.5:
             a, b = self.int(depth - 1), self.int(depth - 1)
-            options = [f"({a} {self.pick('+', '-', '*', '/', '%')} {b})", f"({self.bool(depth - 1)} ? {a} : {b})", f"[{a}, {b}].max()"]
+            options = [f"({a} {self.pick('+', '-', '*', '/', '%')} {b})", f"({self.bool(depth - 1)} ? {a} : {b})", f"[int({a}), int({b})].max()"]
         return self.random.choice(options)
 
     def text(self, depth):
@@ -103,7 +104,7 @@ class Expressions:
         options += [f"variables.{name}" for name, of in self.variables if of == "list"]
         if depth > 0 and self.random.random() < 0.4:
             options = [f"({self.list(depth - 1)} + {self.list(depth - 1)})", f"{self.list(depth - 1)}.filter(item, item != {self.text(depth - 1)})",
-                       f"[{self.text(depth - 1)}, {self.text(depth - 1)}]"]
+                       f"[string({self.text(depth - 1)}), string({self.text(depth - 1)})]"]
         return self.random.choice(options)
 
     def bool(self, depth):
@@ -132,6 +133,56 @@ class Expressions:
                          "object.metadata.name.matches('[')", "request.kind == 'a'", "namespaceObject.metadata.generation == 'a'", "object.f(", "has(object)", "authorizer.check('a')",
                          "authorizer == 1", "request.userInfo == 1", "string(object)", "quantity('1Gi').sign() == 1", "optional.of(1).hasValue() == 2", "cel.bind(x, 1, x) == 1",
                          "lists.range(3) == [0]", "ip('10.0.0.1').family()", "Object{}", "JSONPatch{op: 'a'} == 1", "request.object == 1", "namespaceObject.kind == 'a'", "  ", "")
+
+
+# Specs of policies that are written by hand, for what random expressions do not reach.
+HARD = """
+validations: [{"expression": "authorizer.path('/a').check('get').allowed() && authorizer.path('/b').check('get').allowed() && authorizer.path('/c').check('get').allowed()"}]
+validations: [{"expression": "authorizer.path('/a').check('get').reason() == 'x'", "messageExpression": "'reason: ' + variables.r"}] variables: [{"name": "r", "expression": "authorizer.path('/a').check('get').reason()"}]
+validations: [{"expression": "authorizer.serviceAccount('default', 'x').group('').resource('pods').namespace('default').check('list').reason() == 'x'"}]
+validations: [{"expression": "authorizer.serviceAccount('Default', 'x').path('/x').check('list').allowed()"}, {"expression": "authorizer.path(' ').check('get').allowed()"}]
+validations: [{"expression": "authorizer.requestResource.subresource('status').name('x').check('patch').allowed() && !authorizer.requestResource.check('none').errored()"}, {"expression": "authorizer == authorizer"}]
+validations: [{"expression": "lists.range(1000).all(a, lists.range(1000).all(b, a + b >= 0))"}]
+validations: [{"expression": "variables.big.size() < 0"}, {"expression": "variables.big.size() > 0"}] variables: [{"name": "big", "expression": "lists.range(1000).map(a, lists.range(400).size())"}]
+validations: [{"expression": "variables.a == 1"}] variables: [{"name": "b", "expression": "object.none"}, {"name": "a", "expression": "variables.b + 1"}]
+validations: [{"expression": "has(variables.a) || true"}, {"expression": "variables.?a.hasValue()"}, {"expression": "dyn(variables) == 1"}] variables: [{"name": "a", "expression": "object.none"}]
+validations: [{"expression": "false", "messageExpression": "' two\\nlines'", "message": " own "}, {"expression": "false", "messageExpression": "' '"}, {"expression": "false", "messageExpression": "object.none"}]
+validations: [{"expression": "false", "messageExpression": "lists.range(2000).map(i, 'aaaaaaaaaa').join('')", "message": "long"}]
+validations: [{"expression": "request.options.fieldManager == 'x' || request.options == null"}, {"expression": "request.userInfo.groups == ['x']", "messageExpression": "request.userInfo.groups.join(',')"}]
+validations: [{"expression": "namespaceObject.metadata.creationTimestamp == timestamp('2020-01-01T00:00:00Z')"}, {"expression": "namespaceObject.metadata.UID == ''"}]
+validations: [{"expression": "object.metadata.labels == 'a'"}, {"expression": "object.metadata.labels + 1 == 2"}, {"expression": "object.metadata.name + 1 == 'a'"}, {"expression": "object.metadata.name < 1"}]
+validations: [{"expression": "object[1] == 1"}, {"expression": "object.metadata.labels[1] == 'a'"}, {"expression": "object.metadata.name.missing() == 1"}, {"expression": "size(object.metadata.name) / 0 == 1"}]
+validations: [{"expression": "size(object.metadata.generation) == 1"}, {"expression": "object.metadata.labels.all(k, v, v != k)"}, {"expression": "object.metadata.labels.transformMap(k, v, v + k).size() < 1"}]
+validations: [{"expression": "type(object) == map && type(object.metadata.labels) == map && type(request) == map"}, {"expression": "type(authorizer) == type(authorizer)"}, {"expression": "type(variables) == map"}] variables: [{"name": "a", "expression": "1"}]
+validations: [{"expression": "cel.bind(x, object.metadata.labels, x.size() > 5)"}, {"expression": "object.metadata.?annotations['note'].orValue('none') == 'x'"}, {"expression": "[1, 2, 3].sum() == 7"}]
+validations: [{"expression": "ip('10.0.0.1').family() == 6"}, {"expression": "quantity('1Gi').isLessThan(quantity('1Mi'))"}, {"expression": "semver('1.2.3').major() == 2"}, {"expression": "url('https://a').getHost() == 'b'"}, {"expression": "cidr('10.0.0.0/8').containsIP('11.0.0.1')"}]
+auditAnnotations: [{"key": "a", "valueExpression": "object.none"}] validations: [{"expression": "true"}]
+auditAnnotations: [{"key": "a", "valueExpression": "authorizer.path('/a').check('get').reason()"}] validations: [{"expression": "true"}]
+auditAnnotations: [{"key": "a", "valueExpression": "object.none"}] validations: [{"expression": "true"}] failurePolicy: "Ignore"
+auditAnnotations: [{"key": "a", "valueExpression": "lists.range(1000).map(a, lists.range(1000).map(b, 'x').join('')).join('')"}] validations: [{"expression": "false", "message": "first"}]
+matchConditions: [{"name": "a", "expression": "object.none"}] validations: [{"expression": "true"}]
+matchConditions: [{"name": "a", "expression": "object.none == 1"}, {"name": "b", "expression": "object.other == 1"}] validations: [{"expression": "true"}]
+matchConditions: [{"name": "a", "expression": "object.none == 1"}, {"name": "b", "expression": "false"}] validations: [{"expression": "false"}]
+matchConditions: [{"name": "a", "expression": "namespaceObject == null"}, {"name": "b", "expression": "request.resource.version == 'v1'"}] validations: [{"expression": "namespaceObject == null"}]
+matchConditions: [{"name": "a", "expression": "lists.range(1000).all(i, lists.range(900).size() > i)"}, {"name": "b", "expression": "lists.range(1000).all(i, lists.range(900).size() > i)"}, {"name": "c", "expression": "lists.range(1000).all(i, lists.range(900).size() > i)"}] validations: [{"expression": "false"}]
+validations: [{"expression": "params == null"}, {"expression": "params.metadata.name == 'x'"}] paramKind: {"apiVersion": "none.example.com/v1", "kind": "None"}
+validations: [{"expression": "params.kind == 'x'", "messageExpression": "params.apiVersion + params.kind + params.metadata.name"}] paramKind: {"apiVersion": "v1", "kind": "ConfigMap"}
+validations: [{"expression": "params.kind == 'x'", "messageExpression": "params.apiVersion + params.kind"}] paramKind: {"apiVersion": "example.com/v1beta1", "kind": "Widget"}
+""".strip().split("\n")
+FIELD = re.compile(r"(?:^| )([a-zA-Z]+): (?=[\[{\"])")
+
+
+def by_hand(name, line):
+    """A policy of the list, and its binding."""
+    parts = FIELD.split(line)[1:]
+    spec = {key: json.loads(text) for key, text in zip(parts[::2], parts[1::2])}
+    rules = [{"apiGroups": [group], "apiVersions": [version], "resources": [resource], "operations": ["*"]} for group, version, resource in RULES.values()]
+    spec["matchConstraints"] = {"resourceRules": rules, "objectSelector": {"matchLabels": {"policy": name}}}
+    policy = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}, "spec": spec}
+    bound = {"policyName": name, "validationActions": ["Deny"]}
+    if "paramKind" in spec:
+        bound["paramRef"] = {"name": "limits", "namespace": "default", "parameterNotFoundAction": "Deny"}
+    return policy, {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": f"{name}-binding"}, "spec": bound}
 
 
 class Policies:
@@ -215,10 +266,11 @@ class Policies:
                                                     {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["configmaps"]}]}])
         return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": f"{name}-binding"}, "spec": spec}
 
-    def request(self, policy):
-        """A method, a path and a body: a dry run with the label of a policy."""
+    def request(self, policy, kinds):
+        """A method, a path and a body: a dry run with the label of a policy, mostly for one of the kinds that it selects."""
         choose = self.random
-        kind = choose.choice(["configmaps", "configmaps", "deployments", "widgets", "gadgets"])
+        kind = choose.choice(["configmaps", "deployments", "widgets", "gadgets"])
+        kind = choose.choice(kinds) if kinds and choose.random() < 0.8 else kind
         namespace = choose.choice(["default", "team"])
         name = choose.choice(["a", "b", "abc", "x-1"])
         metadata = {"name": name, "labels": {"policy": policy}}
@@ -360,8 +412,10 @@ class Comparison:
         for policy, binding in kept:
             name = policy["metadata"]["name"]
             record = {"policy": policy, "binding": binding, "requests": []}
+            rules = policy["spec"]["matchConstraints"]["resourceRules"]
+            kinds = [kind for kind in RULES if kind != "namespaces" and any(kind in rule["resources"] for rule in rules)]
             for _ in range(self.options.requests):
-                method, path, body = policies.request(name)
+                method, path, body = policies.request(name, kinds)
                 answers = [comparable(side.send(method, path, body)) for side in self.sides]
                 self.requests += 1
                 if self.report(f"{name}: {method} {path}", [body, policy["spec"], binding["spec"]], answers):
@@ -402,6 +456,8 @@ def main():
                     stored = {**body, "metadata": {"name": "stored", "labels": {"policy": "stored", "app": "a"}}}
                     side.send("POST", path, stored)
             policies = Policies(options.seed)
+            written = [by_hand(f"hand-{at}", line) for at, line in enumerate(HARD)]
+            comparison.batch("hand", written, policies)
             for number in range(0, options.policies, BATCH):
                 count = min(BATCH, options.policies - number)
                 pairs = [policies.policy(f"p{options.seed}-{number + at}") for at in range(count)]
