@@ -13,6 +13,7 @@ pub mod files;
 pub mod generate;
 mod json;
 pub mod managed;
+pub mod mutating;
 pub mod oracle;
 pub mod patches;
 pub mod record;

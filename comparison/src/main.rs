@@ -11,6 +11,7 @@ use fieldmanager_comparison::builtin::{Decode, Defaults, Protobuf};
 use fieldmanager_comparison::driver::{Options, run};
 use fieldmanager_comparison::engine::{Engine, EngineOptions};
 use fieldmanager_comparison::managed::{Managed, Real};
+use fieldmanager_comparison::mutating::Mutating;
 use fieldmanager_comparison::patches::Patches;
 use fieldmanager_comparison::record::{self, Recorded};
 use fieldmanager_comparison::rules::{Estimates, Rules};
@@ -72,6 +73,8 @@ enum SuiteArguments {
     Estimates(Options),
     /// Objects of built-in kinds, with the defaults, registries and validation of Kubernetes
     Defaults(Recorded),
+    /// Mutations of policies, with the API server's CEL and merge
+    Mutating(Options),
     /// Patches, with strategicpatch, jsonmergepatch and json-patch
     Patches(Options),
 }
@@ -112,6 +115,7 @@ fn start(arguments: Arguments, out: &mut dyn Write) -> Result<bool, Error> {
         SuiteArguments::Rules(options) => run(&options, &|| Rules, out),
         SuiteArguments::Estimates(options) => run(&options, &|| Estimates, out),
         SuiteArguments::Defaults(recorded) => record::run::<Defaults>(&recorded, out),
+        SuiteArguments::Mutating(options) => run(&options, &|| Mutating, out),
         SuiteArguments::Patches(options) => run(&options, &|| Patches, out),
     }
 }

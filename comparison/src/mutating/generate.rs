@@ -41,7 +41,11 @@ pub(super) fn case(seed: u64) -> Json {
     } else {
         writer.configuration(&config)
     };
-    let patch_type = if is_patch { "JSONPatch" } else { "ApplyConfiguration" };
+    let patch_type = if is_patch {
+        "JSONPatch"
+    } else {
+        "ApplyConfiguration"
+    };
     json!({
         "schema": {"types": definitions}, "type": "app", "object": object,
         "patchType": patch_type, "expression": expression,
@@ -58,12 +62,19 @@ impl Writer<'_> {
     fn configuration(&mut self, config: &Json) -> String {
         let spec = self.value(config, "Object.spec", 0);
         let spec = match self.rng.below(12) {
-            0 => format!("has(object.spec) ? {spec} : {}", self.value(config, "Object.spec", 0)),
+            0 => format!(
+                "has(object.spec) ? {spec} : {}",
+                self.value(config, "Object.spec", 0)
+            ),
             1 => "object.?spec.orValue(null)".to_owned(),
             _ => spec,
         };
         let field = if self.rng.chance(3) { "speck" } else { "spec" };
-        let more = if self.rng.chance(4) { ", kind: 'Other'" } else { "" };
+        let more = if self.rng.chance(4) {
+            ", kind: 'Other'"
+        } else {
+            ""
+        };
         format!("Object{{{field}: {spec}{more}}}")
     }
 
@@ -73,7 +84,10 @@ impl Writer<'_> {
             let places = places(self.object);
             let mut path = match self.rng.pick(&places) {
                 Some((path, _)) if self.rng.chance(85) => path.clone(),
-                _ => self.rng.name(&["/spec", "/spec/a", "", "/x/y", "spec", "/spec/-", "/spec/0"]).to_owned(),
+                _ => self
+                    .rng
+                    .name(&["/spec", "/spec/a", "", "/x/y", "spec", "/spec/-", "/spec/0"])
+                    .to_owned(),
             };
             match self.rng.below(14) {
                 0 => path.push_str("/-"),
@@ -83,12 +97,21 @@ impl Writer<'_> {
                 _ => {}
             }
             let parts = crate::json::places(config);
-            let value = self.rng.pick(&parts).map_or(&Json::Null, |(_, value)| *value).clone();
+            let value = self
+                .rng
+                .pick(&parts)
+                .map_or(&Json::Null, |(_, value)| *value)
+                .clone();
             let value = self.value(&value, "Object.spec", 0);
-            let op = self.rng.name(&["add", "add", "add", "replace", "remove", "test", "move", "copy", "ad"]);
+            let op = self.rng.name(&[
+                "add", "add", "add", "replace", "remove", "test", "move", "copy", "ad",
+            ]);
             let from = if matches!(op, "move" | "copy") && self.rng.chance(95) {
                 let places = crate::json::places(self.object);
-                let from = self.rng.pick(&places).map_or("/q", |(path, _)| path.as_str());
+                let from = self
+                    .rng
+                    .pick(&places)
+                    .map_or("/q", |(path, _)| path.as_str());
                 format!(", from: '{from}'")
             } else {
                 String::new()
@@ -98,10 +121,16 @@ impl Writer<'_> {
             } else {
                 format!(", value: {value}")
             };
-            operations.push(format!("JSONPatch{{op: '{op}', path: '{path}'{from}{value}}}"));
+            operations.push(format!(
+                "JSONPatch{{op: '{op}', path: '{path}'{from}{value}}}"
+            ));
         }
         let list = format!("[{}]", operations.join(", "));
-        if self.rng.chance(5) { format!("{list} + {list}") } else { list }
+        if self.rng.chance(5) {
+            format!("{list} + {list}")
+        } else {
+            list
+        }
     }
 
     /// An expression of a value, for a field of the type `of`.
@@ -116,7 +145,11 @@ impl Writer<'_> {
                     .map(|item| {
                         let part = self.value(item, of, depth + 1);
                         // The items of a list have one type, unless nothing is known about them.
-                        if same_kind(items) { part } else { format!("dyn({part})") }
+                        if same_kind(items) {
+                            part
+                        } else {
+                            format!("dyn({part})")
+                        }
                     })
                     .collect();
                 format!("[{}]", parts.join(", "))
@@ -128,7 +161,11 @@ impl Writer<'_> {
                     .map(|(name, field)| {
                         let part = self.value(field, of, depth + 1);
                         let name = json!(name);
-                        if same_kind(&values) { format!("{name}: {part}") } else { format!("{name}: dyn({part})") }
+                        if same_kind(&values) {
+                            format!("{name}: {part}")
+                        } else {
+                            format!("{name}: dyn({part})")
+                        }
                     })
                     .collect();
                 format!("{{{}}}", parts.join(", "))
@@ -146,7 +183,11 @@ impl Writer<'_> {
                         }
                     })
                     .collect();
-                let of = if self.rng.chance(1) { "Object.wrong" } else { of };
+                let of = if self.rng.chance(1) {
+                    "Object.wrong"
+                } else {
+                    of
+                };
                 format!("{of}{{{}}}", parts.join(", "))
             }
             Json::Number(number) if self.rng.chance(3) && number.is_u64() => format!("{number}u"),
@@ -160,9 +201,16 @@ impl Writer<'_> {
         let places = places(self.object);
         let path = self.rng.pick(&places).map_or("", |(path, _)| path.as_str());
         // A selection by names and numbers, as far as there is something.
-        let selected = path.split('/').skip(1).fold("object".to_owned(), |out, step| {
-            if step.parse::<u64>().is_ok() { format!("{out}[{step}]") } else { format!("{out}.{step}") }
-        });
+        let selected = path
+            .split('/')
+            .skip(1)
+            .fold("object".to_owned(), |out, step| {
+                if step.parse::<u64>().is_ok() {
+                    format!("{out}[{step}]")
+                } else {
+                    format!("{out}.{step}")
+                }
+            });
         let literal = self.value(value, of, depth + 1);
         match self.rng.below(11) {
             0 => format!("dyn({literal})"),
@@ -177,7 +225,17 @@ impl Writer<'_> {
             9 => format!("({selected} == {literal} ? dyn({literal}) : dyn({selected}))"),
             _ => self
                 .rng
-                .name(&["null", "duration('90s')", "1u", "1.0", "b'a'", "type(1)", "{1: 2}", "'a'.split('')", "9007199254740993"])
+                .name(&[
+                    "null",
+                    "duration('90s')",
+                    "1u",
+                    "1.0",
+                    "b'a'",
+                    "type(1)",
+                    "{1: 2}",
+                    "'a'.split('')",
+                    "9007199254740993",
+                ])
                 .to_owned(),
         }
     }

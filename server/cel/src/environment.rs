@@ -112,13 +112,6 @@ impl Environment {
         self
     }
 
-    /// The same, with the types `Object` and `JSONPatch`, and `jsonpatch.escapeKey`.
-    #[must_use]
-    pub fn with_patch_types(mut self) -> Self {
-        self.options.has_patch_types = true;
-        self
-    }
-
     /// The same, with an input. The name may have dots.
     #[must_use]
     pub fn with_input(mut self, name: &'static str, of: InputType) -> Self {
@@ -148,7 +141,8 @@ impl Environment {
         outcome
     }
 
-    /// Compiles an expression whose value has one of the given types.
+    /// Compiles an expression whose value has one of the given types. Those of mutations have the types `Object` and
+    /// `JSONPatch`, and `jsonpatch.escapeKey`.
     ///
     /// # Errors
     ///
@@ -186,10 +180,20 @@ impl Environment {
         expected: &[ExpressionType],
     ) -> Result<(Expression, Type<'static>), String> {
         let scope = Scope::Declared(declared);
+        let is_mutation = |of| {
+            matches!(
+                of,
+                &ExpressionType::Configuration | &ExpressionType::Patches
+            )
+        };
+        let options = RuleOptions {
+            has_patch_types: expected.iter().any(is_mutation),
+            ..self.options
+        };
         with_stack(|| {
             let failed = |text: String| format!("compilation failed: {text}");
             let mut tree = Tree::parse(source).map_err(failed)?;
-            let checked = checker::check(&mut tree, scope, self.options)
+            let checked = checker::check(&mut tree, scope, options)
                 .ok_or_else(|| failed("the types of the expression are too large".to_owned()))?;
             constants(source, &tree, &checked).map_err(failed)?;
 

@@ -1,13 +1,16 @@
-//! Policies: expressions in CEL that refuse requests.
+//! Policies: expressions in CEL that refuse requests, or change their objects.
 //!
 //! Behaviour: `k8s.io/apiserver/pkg/admission/plugin/policy`.
 
 mod check;
+mod mutation;
 mod source;
 mod validating;
 
 use crate::AdmissionRequest;
 pub use check::check_expressions;
+#[doc(hidden)]
+pub use mutation::MutationKind;
 pub use validating::ValidatingPolicies;
 
 /// Whether requests are subject to policies: those that change policies are not, so that a wrong policy can be undone, nor
