@@ -100,7 +100,26 @@ func mutate(compiler *cel.CompositedCompiler, r *request) (answer, error) {
 	if err != nil {
 		return answer{"error": sorted(err.Error())}, nil
 	}
-	return answer{"object": patched.(*unstructured.Unstructured).Object}, nil
+	return answer{"object": filled(patched.(*unstructured.Unstructured).Object)}, nil
+}
+
+// filled has empty lists in place of those that are nil, which are null in JSON.
+func filled(value any) any {
+	switch value := value.(type) {
+	case []any:
+		out := make([]any, 0, len(value))
+		for _, item := range value {
+			out = append(out, filled(item))
+		}
+		return out
+	case map[string]any:
+		out := map[string]any{}
+		for name, field := range value {
+			out[name] = filled(field)
+		}
+		return out
+	}
+	return value
 }
 
 func read(text json.RawMessage) (*unstructured.Unstructured, error) {

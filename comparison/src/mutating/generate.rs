@@ -90,6 +90,7 @@ impl Writer<'_> {
                     .to_owned(),
             };
             match self.rng.below(14) {
+                _ if !path.starts_with('/') => {}
                 0 => path.push_str("/-"),
                 1 => path.push_str("/9"),
                 2 => path.push_str("/a"),
@@ -191,7 +192,6 @@ impl Writer<'_> {
                 format!("{of}{{{}}}", parts.join(", "))
             }
             Json::Number(number) if self.rng.chance(3) && number.is_u64() => format!("{number}u"),
-            Json::String(text) => format!("'{text}'"),
             other => other.to_string(),
         }
     }

@@ -206,7 +206,13 @@ impl Target {
                     Ok((name.clone(), value?))
                 })
             }
-            Val::Message(message) if !message.is_patch() => self.message(message),
+            // A message with a key of another type is an error inside the value here.
+            Val::Message(message) if !message.is_patch() => {
+                self.message(message).map_err(|fault| match fault {
+                    NativeFault::Key(_) => NativeFault::Type("*types.Err"),
+                    other => other,
+                })
+            }
             Val::Null if has_nulls => Ok(Value::Null),
             other => self.scalar(other),
         })
