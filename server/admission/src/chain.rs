@@ -104,7 +104,10 @@ fn add(
                     names if names.is_empty() => participant.name().to_owned(),
                     names => names.join(", "),
                 };
-                all.effects.push(format!("{name} changed the object"));
+                if admitted.effects.is_empty() {
+                    all.effects.push(format!("{name} changed the object"));
+                }
+                all.effects.extend(admitted.effects);
             }
             all.object = admitted.object.or(all.object.take());
             all.warnings.extend(admitted.warnings);

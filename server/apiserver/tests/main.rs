@@ -17,6 +17,7 @@ mod kube_rs;
 mod log;
 mod long_requests;
 mod metrics;
+mod mutating;
 mod operator;
 mod origin;
 mod policies;

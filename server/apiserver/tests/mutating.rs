@@ -78,7 +78,11 @@ async fn objects_owners_and_refusals_are_those_of_kube_apiserver() {
         for request in case["requests"].as_array().unwrap() {
             let path = request["path"].as_str().unwrap();
             let (method, kind) = (&request["method"], request["type"].as_str().unwrap());
-            let query = if kind.contains("apply") { "&force=true" } else { "" };
+            let query = if kind.contains("apply") {
+                "&force=true"
+            } else {
+                ""
+            };
             let path = format!("{path}?fieldManager=me{query}");
             let answer = client
                 .send(

@@ -3,12 +3,14 @@
 //! Behaviour: `k8s.io/apiserver/pkg/admission/plugin/policy`.
 
 mod check;
+mod mutating;
 mod mutation;
 mod source;
 mod validating;
 
 use crate::AdmissionRequest;
 pub use check::check_expressions;
+pub use mutating::MutatingPolicies;
 #[doc(hidden)]
 pub use mutation::MutationKind;
 pub use validating::ValidatingPolicies;

@@ -202,7 +202,7 @@ async fn judge(
 }
 
 /// The namespace of the object, as expressions see it; `None` if it is in none.
-async fn namespace_of(
+pub(super) async fn namespace_of(
     request: &AdmissionRequest<'_>,
     cluster: &dyn Cluster,
 ) -> Result<Option<Value>, Denial> {

@@ -17,6 +17,8 @@ const REGISTRATION: &str = "admissionregistration.k8s.io";
 const KEPT: &[(&str, &str)] = &[
     ("", "limitranges"),
     ("", "resourcequotas"),
+    (REGISTRATION, "mutatingadmissionpolicies"),
+    (REGISTRATION, "mutatingadmissionpolicybindings"),
     (REGISTRATION, "mutatingwebhookconfigurations"),
     (REGISTRATION, "validatingadmissionpolicies"),
     (REGISTRATION, "validatingadmissionpolicybindings"),

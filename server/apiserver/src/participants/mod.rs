@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fieldmanager_admission::conversion::WebhookConverter;
-use fieldmanager_admission::policies::ValidatingPolicies;
+use fieldmanager_admission::policies::{MutatingPolicies, ValidatingPolicies};
 #[cfg(feature = "net")]
 use fieldmanager_admission::webhooks::{HttpCaller, Uids, Webhooks};
 use fieldmanager_admission::{Admission, plugins};
@@ -59,6 +59,7 @@ impl Participants {
             .map(|(_, plugin)| plugin)
             .collect();
         let quota = all.pop();
+        all.push(Arc::new(MutatingPolicies::default()));
         let policies: Arc<dyn Admission> = Arc::new(ValidatingPolicies::default());
         #[cfg(feature = "net")]
         {

@@ -8,7 +8,6 @@ pub(super) const KINDS: &[KindDescription] = &[
     KindDescription {
         checks: checks::policies::mutating_policy,
         metadata: MetadataChecks::AnyFinalizer,
-        without_effect: Some("no policy is evaluated"),
         ..KindDescription::of(
             "admissionregistration.k8s.io",
             &["v1", "v1alpha1", "v1beta1"],
@@ -18,7 +17,6 @@ pub(super) const KINDS: &[KindDescription] = &[
     KindDescription {
         checks: checks::policies::mutating_binding,
         metadata: MetadataChecks::AnyFinalizer,
-        without_effect: Some("no policy is evaluated"),
         ..KindDescription::of(
             "admissionregistration.k8s.io",
             &["v1", "v1alpha1", "v1beta1"],

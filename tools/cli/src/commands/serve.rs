@@ -423,6 +423,7 @@ fn plugins(builder: Builder, args: &ServeArgs) -> Result<Builder, Failure> {
     let others = [
         "NamespaceLifecycle",
         "MutatingAdmissionWebhook",
+        "MutatingAdmissionPolicy",
         "ValidatingAdmissionPolicy",
         "ValidatingAdmissionWebhook",
     ];

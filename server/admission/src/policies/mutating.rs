@@ -1,0 +1,342 @@
+//! `MutatingAdmissionPolicy`.
+
+use fieldmanager_cel::Environment;
+use fieldmanager_managedfields::Cause;
+use fieldmanager_structural::internal::ObjectExt;
+use fieldmanager_value::Value;
+use fieldmanager_value::internal::go_format::quote;
+
+use super::mutation::MutationKind;
+use super::source::{Invocation, Policies, select};
+use super::validating::namespace_of;
+use crate::expressions::{
+    AUTHORIZER, BUDGET, Compiled, Condition, Fault, Inputs, PARAMS, VARIABLES, all_hold,
+    conditions, decide, environment, evaluate,
+};
+use crate::matching::items;
+use crate::versioned::Versioned;
+use crate::{
+    Admission, AdmissionAnswer, AdmissionOperation, AdmissionRequest, Admitted, Cluster, Denial,
+    Equivalent, Round,
+};
+
+/// The policies of the kind `MutatingAdmissionPolicy`, one after the other. Those that nothing binds do nothing. No manager
+/// owns what they set.
+///
+/// Policies, their bindings and reviews of access are not subject to policies.
+///
+/// Behaviour: `k8s.io/apiserver/pkg/admission/plugin/policy/mutating`.
+pub struct MutatingPolicies {
+    policies: Policies<Mutations>,
+}
+
+/// The compiled expressions of a policy.
+struct Mutations {
+    environment: Environment,
+    conditions: Vec<Condition>,
+    mutations: Vec<(MutationKind, Compiled)>,
+    is_reinvocable: bool,
+}
+
+/// What policies made of a request so far.
+struct Mutation {
+    objects: Versioned,
+    is_dirty: bool,
+    round: Round,
+    /// Why policies refuse the request: a message with its reason.
+    refusals: Vec<(String, &'static str)>,
+    /// What was done, for people.
+    effects: Vec<String>,
+}
+
+/// What a policy sees besides the objects.
+struct Surroundings<'a> {
+    request: AdmissionRequest<'a>,
+    cluster: &'a dyn Cluster,
+    namespace: Option<Value>,
+    /// Whether all policies are asked once more.
+    is_second: bool,
+}
+
+impl Default for MutatingPolicies {
+    fn default() -> Self {
+        let resources = [
+            "mutatingadmissionpolicies",
+            "mutatingadmissionpolicybindings",
+        ];
+        MutatingPolicies {
+            policies: Policies::new(resources, Mutations::compile),
+        }
+    }
+}
+
+impl Admission for MutatingPolicies {
+    fn name(&self) -> &str {
+        "MutatingAdmissionPolicy"
+    }
+
+    /// A deletion has no object that could be changed.
+    fn handles(&self, request: &AdmissionRequest<'_>) -> bool {
+        request.operation != AdmissionOperation::Delete && super::are_subject(request)
+    }
+
+    fn mutate<'a>(
+        &'a self,
+        request: AdmissionRequest<'a>,
+        cluster: &'a dyn Cluster,
+    ) -> AdmissionAnswer<'a> {
+        self.mutate_again(request, cluster, None)
+    }
+
+    fn mutate_again<'a>(
+        &'a self,
+        request: AdmissionRequest<'a>,
+        cluster: &'a dyn Cluster,
+        first: Option<&'a Round>,
+    ) -> AdmissionAnswer<'a> {
+        Box::pin(self.dispatch(request, cluster, first))
+    }
+}
+
+impl MutatingPolicies {
+    /// Behaviour: `dispatchInvocations` of `k8s.io/apiserver/pkg/admission/plugin/policy/mutating/dispatcher.go`. The order
+    /// of policies is random there, and that of their names here.
+    async fn dispatch(
+        &self,
+        request: AdmissionRequest<'_>,
+        cluster: &dyn Cluster,
+        first: Option<&Round>,
+    ) -> Result<Admitted, Denial> {
+        let hooks = self.policies.hooks(cluster).await?;
+        let mut run = Mutation::new(&request, first);
+        // All are selected before the object changes, and those that cannot be used are the first to refuse.
+        let invocations = select(&hooks, &request, cluster).await;
+        let mut usable = Vec::new();
+        for invocation in &invocations {
+            match &invocation.subject {
+                Ok(subject) => usable.push((invocation, subject)),
+                Err(cause) => {
+                    let what = invocation.binding.map_or("policy", |_| "binding");
+                    let text = format!("failed to configure {what}: {cause}");
+                    run.fail(invocation, &text, "Forbidden");
+                }
+            }
+        }
+        if !usable.is_empty() {
+            let around = Surroundings {
+                request,
+                cluster,
+                namespace: namespace_of(&request, cluster).await?,
+                is_second: first.is_some(),
+            };
+            for (invocation, (selected, params)) in usable {
+                run.invoke(invocation, (selected, params), &around).await?;
+            }
+        }
+
+        let mut admitted = Admitted::default();
+        if run.is_dirty {
+            let objects = run.objects.convert(&request, request.kind, true, cluster);
+            admitted.object = objects.await?.object;
+            run.round.require_called();
+            run.round.changed = true;
+        }
+        run.round.object = admitted.object.as_ref().or(request.object).cloned();
+        admitted.effects = std::mem::take(&mut run.effects);
+        admitted.round = Some(std::mem::take(&mut run.round));
+        run.refusal(&request).map_or(Ok(admitted), Err)
+    }
+}
+
+impl Mutations {
+    /// Behaviour: `compilePolicy` of `k8s.io/apiserver/pkg/admission/plugin/policy/mutating/compilation.go`.
+    fn compile(spec: &Value) -> Self {
+        let params = spec.get("paramKind").filter(|kind| !kind.is_null());
+        let params = params.map_or("", |_| PARAMS);
+        let mut environment = environment(&[params, AUTHORIZER, VARIABLES]);
+        for variable in items(spec, "variables") {
+            // One that does not compile is an error of what uses it.
+            let _ =
+                environment.add_variable(variable.string("name"), variable.string("expression"));
+        }
+        let mutations = items(spec, "mutations").map(|mutation| {
+            let (kind, member) = match mutation.string("patchType") {
+                "JSONPatch" => (MutationKind::Patch, "jsonPatch"),
+                _ => (MutationKind::Configuration, "applyConfiguration"),
+            };
+            let member = mutation.get(member).unwrap_or(&Value::Null);
+            let compiled = environment.compile(member.string("expression"), &[kind.expected()]);
+            (kind, compiled)
+        });
+        Mutations {
+            mutations: mutations.collect(),
+            conditions: conditions(&environment, spec),
+            is_reinvocable: spec.string("reinvocationPolicy") == "IfNeeded",
+            environment,
+        }
+    }
+}
+
+impl Mutation {
+    fn new(request: &AdmissionRequest<'_>, first: Option<&Round>) -> Self {
+        let mut round = first.cloned().unwrap_or_default();
+        round.changed = false;
+        // Plugins or webhooks changed the object since then.
+        if first.is_some() && round.object.as_ref() != request.object {
+            round.require_called();
+        }
+        Mutation {
+            objects: Versioned::of(request),
+            is_dirty: false,
+            round,
+            refusals: Vec::new(),
+            effects: Vec::new(),
+        }
+    }
+
+    /// Keeps why a policy cannot do its work, unless that does not matter.
+    ///
+    /// Behaviour: `PolicyError` of `k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_dispatcher.go`.
+    fn fail(&mut self, invocation: &Invocation<'_, Mutations>, text: &str, reason: &'static str) {
+        let policy = &invocation.policy.name;
+        let by = match invocation.binding {
+            Some(binding) => format!("policy '{policy}' with binding '{}'", binding.name),
+            None => format!("policy {}", quote(policy)),
+        };
+        if !invocation.policy.ignores_failures {
+            let message = format!("{by} denied request: {text}");
+            self.refusals.push((message, reason));
+        }
+    }
+
+    /// The refusal of the request: the first reason, with all as causes.
+    fn refusal(self, request: &AdmissionRequest<'_>) -> Option<Denial> {
+        let (message, reason) = self.refusals.first()?.clone();
+        let mut denial = request.refused(403, reason, "");
+        if let Some(details) = &mut denial.status.details {
+            let causes = self.refusals.into_iter();
+            details.causes = causes
+                .map(|(message, _)| Cause::new("", message, ""))
+                .collect();
+        }
+        denial.status.message = message;
+        Some(denial)
+    }
+
+    /// Lets a policy change the object, with each of its parameters.
+    async fn invoke(
+        &mut self,
+        invocation: &Invocation<'_, Mutations>,
+        (selected, params): (&Equivalent, &[Option<Value>]),
+        around: &Surroundings<'_>,
+    ) -> Result<(), Denial> {
+        let (request, cluster) = (&around.request, around.cluster);
+        let converted = self
+            .objects
+            .convert(request, &selected.kind, self.is_dirty, cluster);
+        self.objects = converted.await?;
+        let evaluator = &invocation.policy.evaluator;
+        let own = [request.group, request.version, request.resource];
+        for params in params {
+            let before = self.objects.clone();
+            let inputs = Inputs {
+                object: before.object.as_ref(),
+                old: before.old.as_ref(),
+                request: Value::Map(request.describe(&selected.kind, own)),
+                namespace: None,
+                params: params.as_ref(),
+                resource: request.access_question(),
+            };
+            let holds = decide(request.user, cluster, |authorizer| {
+                let conditions = &evaluator.conditions;
+                all_hold(&evaluator.environment, conditions, &inputs, authorizer)
+            });
+            match holds.await? {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(text) => {
+                    self.fail(invocation, &text, "Invalid");
+                    continue;
+                }
+            }
+            let key = key(invocation, params.as_ref());
+            if around.is_second && !self.round.due.contains(&key) {
+                continue;
+            }
+
+            for (kind, compiled) in &evaluator.mutations {
+                let changed = self.change(evaluator, (*kind, compiled), selected, params, around);
+                if let Err(text) = changed.await? {
+                    self.fail(invocation, &text, "Invalid");
+                }
+            }
+            if self.objects.object != before.object {
+                // Those before saw another object than the one that is stored.
+                self.round.require_called();
+                self.effects.push(format!(
+                    "MutatingAdmissionPolicy {} changed the object",
+                    invocation.policy.name
+                ));
+            }
+            if evaluator.is_reinvocable {
+                self.round.called.insert(key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Evaluates a mutation, and changes the object. The inner error is a fault of the policy.
+    ///
+    /// Behaviour: `dispatchOne` of `k8s.io/apiserver/pkg/admission/plugin/policy/mutating/dispatcher.go`.
+    async fn change(
+        &mut self,
+        evaluator: &Mutations,
+        (kind, compiled): (MutationKind, &Compiled),
+        selected: &Equivalent,
+        params: &Option<Value>,
+        around: &Surroundings<'_>,
+    ) -> Result<Result<(), String>, Denial> {
+        let Some(object) = &self.objects.object else {
+            return Ok(Ok(()));
+        };
+        if let Err(text) = compiled {
+            return Ok(Err(text.clone()));
+        }
+        let (request, cluster) = (&around.request, around.cluster);
+        let seen = [&*selected.group, &selected.version, &selected.resource];
+        let inputs = Inputs {
+            object: Some(object),
+            old: self.objects.old.as_ref(),
+            request: Value::Map(request.describe(&selected.kind, seen)),
+            namespace: around.namespace.as_ref(),
+            params: params.as_ref(),
+            resource: request.access_question(),
+        };
+        // Each mutation has a budget of its own.
+        let mutated = decide(request.user, cluster, |authorizer| {
+            let mut activation = inputs.activate(&evaluator.environment, Some(authorizer), BUDGET);
+            let value = evaluate(&mut activation, compiled);
+            let value = value.map_err(|(Fault::Own(text) | Fault::Budget(text))| text)?;
+            let merge = |config: &Value| cluster.merge(&selected.kind, object, config);
+            kind.apply(&value, object, &merge)
+        });
+        let mutated = match mutated.await? {
+            Ok(mutated) if kind == MutationKind::Patch => {
+                cluster.decoded_strictly(&selected.kind, mutated)?
+            }
+            Ok(mutated) => mutated,
+            Err(text) => return Ok(Err(text)),
+        };
+        self.objects.object = Some(mutated);
+        self.is_dirty = true;
+        Ok(Ok(()))
+    }
+}
+
+/// The name of a policy with a binding and a parameter, for the second round.
+fn key(invocation: &Invocation<'_, Mutations>, params: Option<&Value>) -> String {
+    let binding = invocation.binding.map_or("", |binding| &*binding.name);
+    let of = |name: &'static str| params.map_or("", |params| params.metadata_string(name));
+    let policy = &invocation.policy.name;
+    format!("{policy}/{binding}/{}/{}", of("namespace"), of("name"))
+}
