@@ -143,6 +143,14 @@ fn words(errors: &ValidationErrors) -> String {
                 let at = last.trim_matches(['[', ']']);
                 at_parent(format!("element {at}: {}", item_words(fault)))
             }
+            Fault::Kind { expected, found } => {
+                let text = kind_words(expected, found);
+                if error.path.is_empty() {
+                    text
+                } else {
+                    format!("{}: {text}", error.path)
+                }
+            }
             _ => error.to_string(),
         });
     }
@@ -153,6 +161,29 @@ fn words(errors: &ValidationErrors) -> String {
             let _ = write!(text, "\n  {line}");
             text
         }),
+    }
+}
+
+/// The words for a value of a wrong kind, which show the value of Go. Lists and maps are not shown as there.
+///
+/// Behaviour: `validateScalar` of `sigs.k8s.io/structured-merge-diff/v6/typed/validate.go`.
+fn kind_words(expected: &str, found: &str) -> String {
+    let text = found
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'));
+    match (expected, found) {
+        ("numeric", _) => {
+            let of = match found {
+                "list" => "[]interface {}",
+                "map" => "map[string]interface {}",
+                "true" | "false" => "bool",
+                _ => "string",
+            };
+            format!("expected numeric (int or float), got {of}")
+        }
+        (_, "list" | "map") => format!("expected {expected}, got {found}"),
+        ("string", _) => format!("expected string, got &value.valueUnstructured{{Value:{found}}}"),
+        _ => format!("expected {expected}, got &{{{}}}", text.unwrap_or(found)),
     }
 }
 

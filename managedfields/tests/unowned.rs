@@ -65,6 +65,18 @@ fn faults_have_the_words_of_go() {
         of("{spek: 1, spec: {}}"),
         ".spek: field not declared in schema"
     );
+    assert_eq!(
+        of("{spec: {replicas: a}}"),
+        ".spec.replicas: expected numeric (int or float), got string"
+    );
+    assert_eq!(
+        of("{metadata: {labels: {a: 1}}}"),
+        ".metadata.labels.a: expected string, got &value.valueUnstructured{Value:1}"
+    );
+    assert_eq!(
+        of("{spec: {paused: a}}"),
+        ".spec.paused: expected boolean, got &{a}"
+    );
     // Go stops at the first undeclared field of a struct.
     assert_eq!(of("{a: 1, b: 1}"), ".a: field not declared in schema");
     assert_eq!(

@@ -222,7 +222,7 @@ impl Writer<'_> {
             6 if value.is_array() => format!("{literal}.map(x, x)"),
             7 if value.is_array() => format!("({literal} + {literal})"),
             8 => "optional.none()".to_owned(),
-            9 => format!("({selected} == {literal} ? dyn({literal}) : dyn({selected}))"),
+            9 => format!("({selected} == {selected} ? dyn({literal}) : dyn({selected}))"),
             _ => self
                 .rng
                 .name(&[

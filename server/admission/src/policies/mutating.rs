@@ -265,7 +265,13 @@ impl Mutation {
             }
 
             for (kind, compiled) in &evaluator.mutations {
-                let changed = self.change(evaluator, (*kind, compiled), selected, params, around);
+                let changed = self.change(
+                    evaluator,
+                    (*kind, compiled),
+                    selected,
+                    params.as_ref(),
+                    around,
+                );
                 if let Err(text) = changed.await? {
                     self.fail(invocation, &text, "Invalid");
                 }
@@ -293,7 +299,7 @@ impl Mutation {
         evaluator: &Mutations,
         (kind, compiled): (MutationKind, &Compiled),
         selected: &Equivalent,
-        params: &Option<Value>,
+        params: Option<&Value>,
         around: &Surroundings<'_>,
     ) -> Result<Result<(), String>, Denial> {
         let Some(object) = &self.objects.object else {
@@ -309,7 +315,7 @@ impl Mutation {
             old: self.objects.old.as_ref(),
             request: Value::Map(request.describe(&selected.kind, seen)),
             namespace: around.namespace.as_ref(),
-            params: params.as_ref(),
+            params,
             resource: request.access_question(),
         };
         // Each mutation has a budget of its own.
