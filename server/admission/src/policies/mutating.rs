@@ -108,9 +108,13 @@ impl MutatingPolicies {
         first: Option<&Round>,
     ) -> Result<Admitted, Denial> {
         let hooks = self.policies.hooks(cluster).await?;
-        let mut run = Mutation::new(&request, first);
-        // All are selected before the object changes, and those that cannot be used are the first to refuse.
         let invocations = select(&hooks, &request, cluster).await;
+        if invocations.is_empty() {
+            return Ok(Admitted::default());
+        }
+
+        // All are selected before the object changes, and those that cannot be used are the first to refuse.
+        let mut run = Mutation::new(&request, first);
         let mut usable = Vec::new();
         for invocation in &invocations {
             match &invocation.subject {
@@ -237,6 +241,8 @@ impl Mutation {
         self.objects = converted.await?;
         let evaluator = &invocation.policy.evaluator;
         let own = [request.group, request.version, request.resource];
+
+        // Each parameter sees what the one before it made of the object.
         for params in params {
             let before = self.objects.clone();
             let inputs = Inputs {
@@ -251,16 +257,14 @@ impl Mutation {
                 let conditions = &evaluator.conditions;
                 all_hold(&evaluator.environment, conditions, &inputs, authorizer)
             });
-            match holds.await? {
-                Ok(true) => {}
-                Ok(false) => continue,
-                Err(text) => {
-                    self.fail(invocation, &text, "Invalid");
-                    continue;
-                }
-            }
+            let holds = holds
+                .await?
+                .map_err(|text| self.fail(invocation, &text, "Invalid"));
+
+            // In the second round, only those are asked that saw another object than the one that is stored.
             let key = key(invocation, params.as_ref());
-            if around.is_second && !self.round.due.contains(&key) {
+            let is_due = !around.is_second || self.round.due.contains(&key);
+            if holds != Ok(true) || !is_due {
                 continue;
             }
 
@@ -276,8 +280,8 @@ impl Mutation {
                     self.fail(invocation, &text, "Invalid");
                 }
             }
+
             if self.objects.object != before.object {
-                // Those before saw another object than the one that is stored.
                 self.round.require_called();
                 self.effects.push(format!(
                     "MutatingAdmissionPolicy {} changed the object",
