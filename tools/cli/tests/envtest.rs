@@ -95,9 +95,14 @@ impl Programs {
     }
 
     fn api_server(&self, etcd: &Etcd) -> Server {
+        self.api_server_with(etcd, &[])
+    }
+
+    fn api_server_with(&self, etcd: &Etcd, flags: &[&str]) -> Server {
         let port = free_port();
         let process = self
             .command(etcd, port)
+            .args(flags)
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
@@ -476,6 +481,30 @@ fn a_definition_of_one_server_is_served_by_the_other() {
 }
 
 #[test]
+fn servers_with_different_prefixes_have_different_objects() {
+    let programs = Programs::new();
+    let etcd = programs.etcd();
+    let first = programs.api_server(&etcd);
+    let second = programs.api_server_with(&etcd, &["--etcd-prefix=/other"]);
+    let namespace = r#"{"metadata":{"name":"first"}}"#;
+    assert!(
+        first
+            .send("POST", "/api/v1/namespaces", namespace)
+            .starts_with("HTTP/1.1 201")
+    );
+    assert!(
+        second
+            .get("/api/v1/namespaces/first")
+            .starts_with("HTTP/1.1 404")
+    );
+    assert!(
+        second
+            .get("/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication")
+            .starts_with("HTTP/1.1 200")
+    );
+}
+
+#[test]
 fn flags_without_an_effect_are_named_once() {
     let programs = Programs::new();
     let etcd = programs.etcd();
@@ -519,6 +548,12 @@ fn what_serve_refuses_is_an_error_of_the_program() {
     assert_eq!(code, Some(1));
     assert!(
         error.starts_with("Error: cannot listen on 127.0.0.1:"),
+        "{error}"
+    );
+    let (code, error) = run(&["--service-cluster-ip-range=10.0.0.0"]);
+    assert_eq!(code, Some(1));
+    assert!(
+        error.starts_with("Error: invalid value '10.0.0.0' for '--service-cluster-ip-range"),
         "{error}"
     );
     let (code, error) = run(&["--disable-admission-plugins=Foo"]);

@@ -58,9 +58,12 @@ pub(super) fn serve_args(arguments: &[String]) -> Result<Box<ServeArgs>, Failure
             Ok(args)
         }
         Ok(_) => Err(Failure::Usage("no arguments of serve".to_owned())),
-        Err(error) => Err(Failure::Usage(
-            error.kind().to_string() + ": " + error.to_string().lines().next().unwrap_or_default(),
-        )),
+        Err(error) => {
+            let text = error.to_string();
+            let line = text.lines().next().unwrap_or_default();
+            let line = line.strip_prefix("error: ").unwrap_or(line);
+            Err(Failure::Usage(line.to_owned()))
+        }
     }
 }
 
