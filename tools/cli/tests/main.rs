@@ -22,3 +22,4 @@ mod serve;
 mod store;
 mod unions;
 mod unions_guide;
+mod why;

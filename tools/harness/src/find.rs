@@ -26,7 +26,12 @@ pub fn find<'v>(value: &'v Value, path: &str) -> Result<Option<&'v Value>, Strin
     let parsed: Path = path.parse().map_err(|error| {
         format!("`{path}` is not a path: {error}; expected one such as .spec.replicas, or a JSON pointer")
     })?;
-    Ok(parsed.iter().try_fold(value, child))
+    Ok(find_path(value, &parsed))
+}
+
+/// The value at a path, whose names may have dots.
+pub fn find_path<'v>(value: &'v Value, path: &Path) -> Option<&'v Value> {
+    path.iter().try_fold(value, child)
 }
 
 fn child<'v>(value: &'v Value, element: &PathElement) -> Option<&'v Value> {

@@ -68,7 +68,7 @@ pub use setup::{SetupError, set_up};
 pub mod internal {
     pub use crate::documents::{PlacedDocument, each_document, parse_documents};
     pub use crate::files::{InputError, in_folder, read_input, require_regular};
-    pub use crate::find::find;
+    pub use crate::find::{find, find_path};
     pub use crate::judge::{Observed, ObservedAnswer, ObservedRefusal, judge, judge_events};
     pub use crate::object::with_metadata;
     pub use crate::oracle::{answer, answer_line, outcomes};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fieldmanager_fieldpath::{Path, Set};
 use fieldmanager_handlers::{Outcome, Refused, Request, Resource};
-use fieldmanager_harness::internal::find;
+use fieldmanager_harness::internal::find_path;
 use fieldmanager_managedfields::internal::{Difference, LAST_APPLIED};
 use fieldmanager_managedfields::{
     CsaUpgrade, Entry, Identity, ManagedFields, Operation, RequestOptions, Status, Time,
@@ -241,7 +241,7 @@ fn kept(kind: &Kind, tool: &Tool, live: &Value, new: &Value) -> Vec<Kept> {
     let mut kept = Vec::new();
     for path in candidates.leaves().paths() {
         let is_annotation = path.iter().eq(annotation.iter());
-        let value = find(new, &path.to_string()).ok().flatten();
+        let value = find_path(new, &path);
         let Some(value) = value.filter(|_| !is_annotation && !is_identity(&path)) else {
             continue;
         };
@@ -292,8 +292,7 @@ fn without_defaults(
     let Some(applied) = applied else {
         return kept;
     };
-    let comes_back =
-        |kept: &Kept| find(&applied.object, &kept.path.to_string()) == Ok(Some(&kept.value));
+    let comes_back = |kept: &Kept| find_path(&applied.object, &kept.path) == Some(&kept.value);
     kept.into_iter()
         .filter(|kept| !is_clients(&kept) || !comes_back(kept))
         .collect()

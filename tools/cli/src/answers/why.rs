@@ -1,7 +1,7 @@
 //! Why a field has its value: who owns it, what an apply does to it and why, and the ways out.
 
 use fieldmanager_fieldpath::{Path, PathElement, Set};
-use fieldmanager_harness::internal::find;
+use fieldmanager_harness::internal::find_path;
 use fieldmanager_managedfields::{Entry, ManagedFields, Operation};
 use fieldmanager_schema::Type;
 use fieldmanager_structural::internal::ObjectExt as _;
@@ -59,6 +59,73 @@ pub(crate) struct Answer {
     pub(crate) ways: Vec<Way>,
 }
 
+/// The path that a person means: a JSON pointer, or a path whose names are those of an object where it has them, so that
+/// they may have dots, as in `.metadata.labels.app.kubernetes.io/name`.
+///
+/// # Errors
+///
+/// A message if the text is no path.
+pub(crate) fn path_of(text: &str, objects: &[&Value]) -> Result<Path, String> {
+    if let Some(pointer) = text.strip_prefix('/') {
+        let parts = pointer.split('/').map(|part| match part.parse() {
+            Ok(index) => PathElement::Index(index),
+            Err(_) => PathElement::Field(part.replace("~1", "/").replace("~0", "~").into()),
+        });
+        return Ok(parts.collect());
+    }
+    let dotted = if text.starts_with(['.', '[']) {
+        text.to_owned()
+    } else {
+        format!(".{text}")
+    };
+    let parsed: Result<Path, _> = dotted.parse();
+    let known = |path: &Path| {
+        objects
+            .iter()
+            .any(|object| find_path(object, path).is_some())
+    };
+    if !parsed.as_ref().is_ok_and(known)
+        && let Some(path) = objects.iter().find_map(|object| along(&dotted, object))
+    {
+        return Ok(path);
+    }
+    parsed.map_err(|error| format!("`{text}` is not a path: {error}"))
+}
+
+/// The path along the names of an object; `None` where it has no such name.
+fn along(text: &str, object: &Value) -> Option<Path> {
+    let mut elements: Vec<PathElement> = Vec::new();
+    let (mut rest, mut value) = (text, object);
+    while !rest.is_empty() {
+        let (element, length) = match (rest.strip_prefix('.'), value) {
+            (Some(names), Value::Map(fields)) => {
+                let ends = |name: &str| {
+                    names
+                        .strip_prefix(name)
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+                };
+                let name = fields
+                    .iter()
+                    .map(|(name, _)| name)
+                    .filter(|name| ends(name.as_str()))
+                    .max_by_key(|name| name.len())?;
+                (PathElement::Field(name.clone()), name.len() + 1)
+            }
+            (None, _) => {
+                let end = rest.find(']')? + 1;
+                let path: Path = rest.get(..end)?.parse().ok()?;
+                (path.iter().next()?.clone(), end)
+            }
+            _ => return None,
+        };
+        let path: Path = std::iter::once(element.clone()).collect();
+        value = find_path(value, &path)?;
+        elements.push(element);
+        rest = rest.get(length..)?;
+    }
+    Some(elements.into_iter().collect())
+}
+
 /// A path in which the items of associative lists have their keys in place of indices.
 pub(crate) fn keyed(path: &Path, object: &Value, ty: Option<&Type>) -> Path {
     let mut elements: Vec<PathElement> = Vec::new();
@@ -98,7 +165,7 @@ pub(crate) fn keyed(path: &Path, object: &Value, ty: Option<&Type>) -> Path {
         atom = ty.zip(id).map(|(ty, id)| ty.schema().atom(id));
         elements.push(element);
         let so_far: Path = elements.iter().cloned().collect();
-        value = find(object, &so_far.to_string()).ok().flatten();
+        value = find_path(object, &so_far);
     }
 
     elements.into_iter().collect()
@@ -137,19 +204,16 @@ pub(crate) fn why(question: &Question<'_>) -> Result<Answer, String> {
         Some((entry, hold))
     });
     let owners: Vec<(Entry, Hold)> = holders.collect();
-    let at = |object: &Value| find(object, &path.to_string()).ok().flatten().cloned();
+    let at = |object: &Value| find_path(object, path).cloned();
     let value = at(live);
     let configured = question.apply.and_then(|(_, config)| at(config));
     if value.is_none() && configured.is_none() {
-        let where_ = if question.apply.is_some() {
-            "neither the live object nor the configuration"
+        let who = if question.apply.is_some() {
+            "neither the live object nor the configuration has"
         } else {
-            "the live object does not"
+            "the live object does not have"
         };
-        return Err(match question.apply {
-            Some(_) => format!("{where_} has `{path}`"),
-            None => format!("{where_} have `{path}`"),
-        });
+        return Err(format!("{who} `{path}`"));
     }
 
     let mut sentences = vec![owned(path, value.as_ref(), &owners)];
@@ -158,6 +222,11 @@ pub(crate) fn why(question: &Question<'_>) -> Result<Answer, String> {
         let tool = tool.of(live);
         let planned = plan(question.kind, &tool, live, config);
         let after = at(&planned.new);
+        let elsewhere = planned.conflicts.iter().flat_map(|all| all.iter());
+        let elsewhere: Vec<String> = elsewhere
+            .filter(|conflict| !touch(&conflict.path, path))
+            .map(|conflict| format!("`{}`", conflict.path))
+            .collect();
         let effect = effect(
             question,
             &tool,
@@ -166,6 +235,12 @@ pub(crate) fn why(question: &Question<'_>) -> Result<Answer, String> {
             [value.as_ref(), configured.as_ref(), after.as_ref()],
         );
         sentences.push(effect.0);
+        if !elsewhere.is_empty() {
+            sentences.push(format!(
+                "Until its conflicts about {} are resolved, the apply is refused as a whole.",
+                elsewhere.join(", ")
+            ));
+        }
         ways = effect.1;
     }
 
@@ -244,6 +319,17 @@ fn effect(
         );
         return (text, conflict_ways(question, tool));
     }
+    // Who owned the field before, and does not any more.
+    let elements: Vec<PathElement> = path.iter().cloned().collect();
+    let ownership = planned.difference.iter().flat_map(|found| &found.ownership);
+    let losers = ownership.filter(|change| change.lost.has(&elements));
+    let losers: Vec<String> = losers
+        .map(|change| text::identity(&change.identity))
+        .collect();
+    let from = match losers.as_slice() {
+        [] => String::new(),
+        losers => format!(", takes it from {}", losers.join(", ")),
+    };
     if let (Some(wanted), Some(found)) = (configured, value) {
         let text = if wanted == found || after == value {
             format!(
@@ -252,7 +338,7 @@ fn effect(
             )
         } else {
             format!(
-                "Here {who} sets it to {}, and `{}` is an owner afterwards.",
+                "Here {who} sets it to {}{from}, and `{}` is an owner afterwards.",
                 shown(after),
                 tool.manager
             )
@@ -347,9 +433,7 @@ fn touch(one: &Path, other: &Path) -> bool {
 
 /// Keeps a value that its only owner gives up.
 fn hand_over(question: &Question<'_>) -> Way {
-    let value = find(question.live, &question.path.to_string())
-        .ok()
-        .flatten();
+    let value = find_path(question.live, question.path);
     Way {
         name: "hand over",
         effect: format!(
@@ -396,9 +480,7 @@ fn apply_command(question: &Question<'_>, tool: &Tool, more: &str) -> String {
 }
 
 fn conflict_ways(question: &Question<'_>, tool: &Tool) -> Vec<Way> {
-    let value = find(question.live, &question.path.to_string())
-        .ok()
-        .flatten();
+    let value = find_path(question.live, question.path);
     vec![
         Way {
             name: "take",
@@ -488,6 +570,14 @@ fn client_side_ways(question: &Question<'_>, tool: &Tool, kept: &Kept) -> Vec<Wa
         from.join(" "),
         quoted(&tool.manager)
     );
+    let apply = apply_command(question, tool, "");
+    // An object without owners has its first one once it is applied to.
+    let live = ManagedFields::decode_lossy(question.live.managed_fields()).managed;
+    let first = if live.is_empty() {
+        format!("{apply}\n")
+    } else {
+        String::new()
+    };
     let migrate = Way {
         name: "migrate",
         effect: format!(
@@ -495,7 +585,7 @@ fn client_side_ways(question: &Question<'_>, tool: &Tool, kept: &Kept) -> Vec<Wa
             names.join(" and "),
             tool.manager
         ),
-        command: Some(format!("{migrate}\n{}", apply_command(question, tool, ""))),
+        command: Some(format!("{first}{migrate}\n{apply}")),
     };
     [Some(migrate), remove(question), Some(leave())]
         .into_iter()
@@ -523,16 +613,15 @@ fn other_owner_ways(question: &Question<'_>, tool: &Tool, owners: &[(Entry, Hold
     let others = owners
         .iter()
         .map(|(entry, _)| entry)
-        .filter(|entry| entry.manager != *tool.manager);
+        .filter(|entry| entry.manager != *tool.manager && entry.subresource.is_empty());
     let mut ways: Vec<Way> = others
         .map(|entry| {
             let (from, to) = (quoted(&entry.manager), quoted(&tool.manager));
-            let subresource = quoted(&entry.subresource);
             Way {
                 name: "migrate",
                 effect: format!("only if `{}` does not act any more: its fields become `{}`'s, and the next apply removes those that the configuration lacks", entry.manager, tool.manager),
                 command: Some(format!(
-                    "kubectl get {target} -o yaml --show-managed-fields |\n  fieldmanager migrate --from {from} --to {to} --operation {} --subresource {subresource} --to-applier -f - |\n  kubectl replace -f -\n{}",
+                    "kubectl get {target} -o yaml --show-managed-fields |\n  fieldmanager migrate --from {from} --to {to} --operation {} --subresource '' --to-applier -f - |\n  kubectl replace -f -\n{}",
                     entry.operation,
                     apply_command(question, tool, "")
                 )),
@@ -555,7 +644,7 @@ fn pointer(object: &Value, path: &Path) -> Option<String> {
             }
             other => {
                 let single: Path = std::iter::once(other.clone()).collect();
-                let found = find(value, &single.to_string()).ok().flatten()?;
+                let found = find_path(value, &single)?;
                 let index = value
                     .as_list()?
                     .iter()

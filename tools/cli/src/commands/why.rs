@@ -14,7 +14,7 @@ use crate::answer::stored;
 use crate::answers::catalogue::Catalogue;
 use crate::answers::sources::{Key, Sources, key};
 use crate::answers::tool::Tool;
-use crate::answers::why::{Answer, Question, keyed, why};
+use crate::answers::why::{Answer, Question, keyed, path_of, why};
 use crate::args::WhyArgs;
 use crate::error::Failure;
 use crate::files::Files;
@@ -44,13 +44,10 @@ pub(crate) fn run(args: &WhyArgs, files: Files) -> Result<ExitCode, Failure> {
         }));
     }
 
-    let field = match args.field.strip_prefix('.') {
-        Some(_) => args.field.clone(),
-        None => format!(".{}", args.field),
-    };
-    let path: Path = field
-        .parse()
-        .map_err(|error| Failure::Usage(format!("`{field}` is not a path: {error}")))?;
+    let objects: Vec<&Value> = std::iter::once(&object)
+        .chain(config.map(|of| &of.object))
+        .collect();
+    let path = path_of(&args.field, &objects).map_err(Failure::Usage)?;
     let path = keyed(&path, &object, kind.ty.as_ref());
     let question = Question {
         kind: &kind,
