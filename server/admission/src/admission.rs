@@ -9,7 +9,7 @@ use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 use futures::future::BoxFuture;
 
-use crate::{AdmissionRequest, Denial};
+use crate::{AdmissionRequest, Denial, Observation};
 
 /// What a participant makes of a request.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -187,6 +187,11 @@ pub trait Cluster: Send + Sync {
     fn defaulted(&self, kind: &GroupVersionKind, object: Value) -> Result<Value, Denial> {
         let _ = kind;
         Ok(object)
+    }
+
+    /// Takes note of a measurement. The default does not.
+    fn observe(&self, observation: &Observation<'_>) {
+        let _ = observation;
     }
 }
 

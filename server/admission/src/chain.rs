@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use fieldmanager_value::Value;
 
-use crate::{Admission, AdmissionRequest, Admitted, Cluster, Denial, Round};
+use crate::observation::Meter;
+use crate::{Admission, AdmissionRequest, Admitted, Cluster, Denial, Observed, Round};
 
 /// Asks all participants in turn to change the object of a request, and once more if a webhook or a policy changed it. The
 /// answer has the changed object, all warnings and all annotations.
@@ -19,6 +20,17 @@ pub async fn mutate(
     request: AdmissionRequest<'_>,
     cluster: &dyn Cluster,
 ) -> Result<Admitted, Denial> {
+    let step = Meter::start(cluster, "admit", &request);
+    let answer = mutate_in_rounds(participants, request, cluster).await;
+    step.stop(Observed::Step, answer.is_err());
+    answer
+}
+
+async fn mutate_in_rounds(
+    participants: &[Arc<dyn Admission>],
+    request: AdmissionRequest<'_>,
+    cluster: &dyn Cluster,
+) -> Result<Admitted, Denial> {
     let mut all = Admitted::default();
     let mut rounds: Vec<Option<Round>> = Vec::with_capacity(participants.len());
     for participant in participants {
@@ -27,8 +39,9 @@ pub async fn mutate(
         let request = changed(request, object.as_ref());
         let mut round = None;
         if participant.handles(&request) {
+            let meter = Meter::start(cluster, "admit", &request);
             let answer = participant.mutate(request, cluster).await;
-            round = add(&mut all, &**participant, answer)?;
+            round = add(&mut all, &**participant, answer, &meter)?;
         }
         rounds.push(round);
     }
@@ -39,8 +52,9 @@ pub async fn mutate(
             let object = all.object.clone();
             let request = changed(request, object.as_ref());
             if participant.handles(&request) {
+                let meter = Meter::start(cluster, "admit", &request);
                 let again = participant.mutate_again(request, cluster, first.as_ref());
-                add(&mut all, &**participant, again.await)?;
+                add(&mut all, &**participant, again.await, &meter)?;
             }
         }
     }
@@ -57,16 +71,28 @@ pub async fn validate(
     request: AdmissionRequest<'_>,
     cluster: &dyn Cluster,
 ) -> Result<Admitted, Denial> {
+    let step = Meter::start(cluster, "validate", &request);
+    let answer = validate_in_turn(participants, request, cluster).await;
+    step.stop(Observed::Step, answer.is_err());
+    answer
+}
+
+async fn validate_in_turn(
+    participants: &[Arc<dyn Admission>],
+    request: AdmissionRequest<'_>,
+    cluster: &dyn Cluster,
+) -> Result<Admitted, Denial> {
     let mut all = Admitted::default();
     for participant in participants {
         if participant.handles(&request) {
+            let meter = Meter::start(cluster, "validate", &request);
             let answer = participant.validate(request, cluster).await;
             // The object was validated by now, so a change would be stored unchecked.
             let answer = answer.map(|admitted| Admitted {
                 object: None,
                 ..admitted
             });
-            add(&mut all, &**participant, answer)?;
+            add(&mut all, &**participant, answer, &meter)?;
         }
     }
     Ok(all)
@@ -89,12 +115,14 @@ fn webhooks_of(annotations: &[(String, String)]) -> Vec<String> {
     names.collect()
 }
 
-/// Adds what a participant answered. A refusal gets the warnings of those before.
+/// Adds what a participant answered. A refusal gets the warnings and the annotations of those before.
 fn add(
     all: &mut Admitted,
     participant: &dyn Admission,
     answer: Result<Admitted, Denial>,
+    meter: &Meter<'_>,
 ) -> Result<Option<Round>, Denial> {
+    meter.stop(Observed::Participant(participant.name()), answer.is_err());
     match answer {
         Ok(admitted) => {
             if admitted.object.is_some() {
@@ -120,6 +148,7 @@ fn add(
             }
             // The client sees warnings in the order in which they were given.
             denial.warnings.splice(..0, all.warnings.drain(..));
+            denial.annotations.splice(..0, all.annotations.drain(..));
             Err(denial)
         }
     }

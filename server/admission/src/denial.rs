@@ -12,6 +12,8 @@ pub struct Denial {
     pub body: Option<Value>,
     /// The warnings that the client gets with the answer.
     pub warnings: Vec<String>,
+    /// Annotations for the log: a key and a text.
+    pub annotations: Vec<(String, String)>,
     /// The seconds after which the client may try again; 0 if it need not.
     pub retry_after: u32,
     /// Who refuses it: the name of a plugin, a webhook or a closure.
@@ -24,6 +26,7 @@ impl From<Status> for Denial {
             status: Box::new(status),
             body: None,
             warnings: Vec::new(),
+            annotations: Vec::new(),
             retry_after: 0,
             by: String::new(),
         }

@@ -11,6 +11,7 @@ pub mod conversion;
 mod denial;
 mod expressions;
 mod matching;
+mod observation;
 mod patch;
 pub mod plugins;
 mod pod_security;
@@ -25,4 +26,5 @@ pub use admission::{
 pub use chain::{mutate, validate};
 pub use closure::{mutating, validating};
 pub use denial::Denial;
+pub use observation::{Observation, Observed};
 pub use request::{AdmissionOperation, AdmissionRequest};

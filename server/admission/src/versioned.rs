@@ -1,6 +1,7 @@
 //! The objects of a request at another version.
 
 use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_value::Value;
 
 use crate::{AdmissionRequest, Cluster, Denial};
@@ -18,7 +19,7 @@ impl Versioned {
     pub(crate) fn of(request: &AdmissionRequest<'_>) -> Self {
         Versioned {
             kind: request.kind.clone(),
-            object: request.object.cloned(),
+            object: request.object.map(|object| of_kind(object, request.kind)),
             old: request.old.cloned(),
         }
     }
@@ -61,5 +62,20 @@ impl Versioned {
             old: self.old.as_ref(),
             ..request
         }
+    }
+}
+
+/// An object as one of a kind. A client's patch may have given a custom resource another one, which no webhook sees.
+///
+/// Behaviour: `ConvertToGVK` of `k8s.io/apiserver/pkg/admission/conversion.go`.
+fn of_kind(object: &Value, kind: &GroupVersionKind) -> Value {
+    match object {
+        Value::Map(fields) if object.declared_kind() != *kind => {
+            let version = kind.api_version().to_string();
+            let texts = [("apiVersion", version.as_str()), ("kind", &kind.kind)];
+            let edits = texts.map(|(name, text)| (name.into(), Some(text.into())));
+            Value::Map(fields.with_edits(edits.into()))
+        }
+        _ => object.clone(),
     }
 }

@@ -18,6 +18,7 @@
 )]
 
 mod access;
+mod admission_metrics;
 mod bootstrap;
 mod browser;
 mod budget;

@@ -187,9 +187,14 @@ impl Metrics {
 
     /// All metrics in the text format of Prometheus. The error is a message.
     pub(crate) fn text(&self) -> Result<String, String> {
-        let encoded = TextEncoder::new().encode_to_string(&self.registry.gather());
-        encoded.map_err(|error| error.to_string())
+        write(&self.registry)
     }
+}
+
+/// The metrics of a registry in the text format of Prometheus. The error is a message.
+pub(crate) fn write(registry: &Registry) -> Result<String, String> {
+    let encoded = TextEncoder::new().encode_to_string(&registry.gather());
+    encoded.map_err(|error| error.to_string())
 }
 
 fn retain<T: MetricVecBuilder>(series: &MetricVec<T>, is_served: &impl Fn(&str, &str, &str) -> bool)

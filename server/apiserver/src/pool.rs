@@ -16,7 +16,7 @@ use futures::FutureExt;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::{JoinError, spawn_blocking};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until, timeout};
 
 /// The most requests that run at once. It is large, since those that never end keep their threads until their deadline.
 const THREADS: usize = 64;
@@ -33,6 +33,17 @@ thread_local! {
     static MOVES: Cell<bool> = const { Cell::new(false) };
     /// Whether this thread is one of the pool, which runs nothing but the request.
     static IS_OF_POOL: Cell<bool> = const { Cell::new(false) };
+}
+
+tokio::task_local! {
+    /// When a request of the pool has to end.
+    static END: Instant;
+}
+
+/// How long a request of the pool may still take; without end elsewhere.
+pub(crate) fn remaining() -> Duration {
+    let left = END.try_with(|end| end.saturating_duration_since(Instant::now()));
+    left.unwrap_or(Duration::MAX)
 }
 
 /// Moves a request to the pool, unless it is there.
@@ -108,10 +119,23 @@ impl Pool {
     /// Runs a request on threads of the pool. `None` if it did not end before its deadline or before the
     /// [end](Pool::end) of the pool. Then it is stopped, as it is if this is dropped: it writes nothing, or completes what
     /// has to follow from a write.
+    #[cfg(test)]
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         request: impl Future<Output = T> + Send + Unpin + 'static,
     ) -> Option<T> {
+        self.run_for(request, None).await
+    }
+
+    /// The same for a client that may have less patience.
+    pub(crate) async fn run_for<T: Send + 'static>(
+        &self,
+        request: impl Future<Output = T> + Send + Unpin + 'static,
+        patience: Option<Duration>,
+    ) -> Option<T> {
+        let time = patience.map_or(self.deadline, |patience| patience.min(self.deadline));
+        let end = Instant::now() + time;
+        let request = Box::pin(END.scope(end, request));
         let work = Work::new();
         // When the client leaves, this is dropped, and its work must not keep a thread.
         let _stopping = StopOnDrop(work.clone());
@@ -119,7 +143,7 @@ impl Pool {
         let running = tokio::spawn(run_to_end(self.places.clone(), work, request));
         tokio::select! {
             answer = running => answer.unwrap_or_else(continue_panic),
-            () = tokio::time::sleep(self.deadline) => None,
+            () = sleep_until(end) => None,
             () = ended => None,
         }
     }

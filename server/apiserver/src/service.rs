@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{self, Poll};
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -46,11 +47,13 @@ where
         let (server, gate) = (self.clone(), self.gate.clone());
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         let stopped = Stopped::of(&request);
+        let patience = patience(request.uri().query().unwrap_or_default());
         let answer = async move { respond(&server.context(), request).await };
         Answering {
             gate,
             answer: Some(answer.boxed()),
             stopped,
+            patience,
             is_read,
             is_begun: false,
         }
@@ -65,6 +68,8 @@ pub struct Answering {
     gate: Arc<Gate>,
     answer: Option<BoxFuture<'static, Response<Body>>>,
     stopped: Stopped,
+    /// How long the client waits, if it says so.
+    patience: Option<Duration>,
     is_read: bool,
     is_begun: bool,
 }
@@ -81,9 +86,10 @@ impl Future for Answering {
             let polled = answer.poll_unpin(context);
             if pool::moves() {
                 let (gate, stopped) = (self.gate.clone(), self.stopped.clone());
+                let patience = self.patience;
                 let moved = async move {
                     gate.pool
-                        .run(answer)
+                        .run_for(answer, patience)
                         .await
                         .unwrap_or_else(|| stopped.answer())
                 };
@@ -111,9 +117,40 @@ impl Drop for Answering {
                 gate,
                 answer: Some(answer),
                 stopped,
+                patience: self.patience,
                 is_read: true,
                 is_begun: true,
             });
         }
     }
+}
+
+/// The time of the parameter `timeout`, such as `1m30s`; `None` without one that is valid and positive.
+///
+/// Behaviour: `parseTimeout` of `k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go`.
+fn patience(query: &str) -> Option<Duration> {
+    let text = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("timeout="))?;
+    let mut seconds = 0.0;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
+        let (number, unit) = rest.split_at(digits);
+        let (unit, next) = unit.split_at(
+            unit.find(|c: char| c.is_ascii_digit())
+                .unwrap_or(unit.len()),
+        );
+        let factor = match unit {
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3600.0,
+            _ => return None,
+        };
+        seconds += number.parse::<f64>().ok()? * factor;
+        rest = next;
+    }
+    let time = Duration::try_from_secs_f64(seconds).ok()?;
+    (!time.is_zero()).then_some(time)
 }

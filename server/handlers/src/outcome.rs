@@ -34,6 +34,8 @@ pub struct Outcome {
     pub(crate) stored_status: Option<Value>,
     /// What the store gets of a custom resource.
     pub(crate) stored: Option<Value>,
+    /// What admission validates of it: with the fields that a webhook added and the store does not keep.
+    pub(crate) complete: Option<Value>,
     /// The texts of the `Warning` headers.
     pub warnings: Vec<String>,
     /// The effect on the storage.
@@ -67,6 +69,14 @@ impl Outcome {
     /// The body of the answer: the object, or the `Scale` of a request for `scale`.
     pub fn answer(&self) -> &Value {
         self.scale.as_ref().unwrap_or(&self.object)
+    }
+
+    /// What is asked of admission before the object is stored: the answer, with the fields of a custom resource that its
+    /// version does not declare.
+    #[doc(hidden)]
+    pub fn validated(&self) -> &Value {
+        let object = self.complete.as_ref().unwrap_or(&self.object);
+        self.scale.as_ref().unwrap_or(object)
     }
 
     /// The object to store in place of [`object`](Outcome::object), which shows defaults that the request does not store: a

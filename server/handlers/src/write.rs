@@ -171,6 +171,7 @@ impl<'r> Write<'r> {
             scale: None,
             stored_status: None,
             stored: None,
+            complete: None,
             warnings: Vec::new(),
             action: Action::Create,
         })
@@ -471,7 +472,10 @@ impl<'r> Write<'r> {
             _ => object,
         };
         let kind = &self.resource.object.kind;
-        let (object, stored) = kind.stored(&object);
+        let (answer, stored) = kind.stored(&object);
+        // Validating webhooks see an object before it is stored, and fields end with that.
+        let complete = stored.as_ref().map(|_| object);
+        let object = answer;
         let scale = self.scale().map(|fields| fields.read(&object));
 
         // Defaults that the stored object lacks are a change; a field that the version of the store lacks is none.
@@ -489,6 +493,7 @@ impl<'r> Write<'r> {
             scale,
             stored_status: status,
             stored,
+            complete,
             warnings: Vec::new(),
             action,
         }

@@ -120,7 +120,6 @@ fn of_policy(object: &Value, live: Option<&Value>, mutates: bool) -> Vec<FieldEr
         }
     }
     if mutates {
-        check.environment = std::mem::take(&mut check.environment).with_patch_types();
         check.mutations(spec, &path);
     } else {
         check.validations(spec, &path);

@@ -98,7 +98,7 @@ impl ClientConfig {
         Ok(ClientConfig { target, ca_bundle })
     }
 
-    /// The URL of a call, with its timeout in whole seconds. A slash at the end of the path is dropped.
+    /// The URL of a call, with its timeout in whole seconds, rounded up. A slash at the end of the path is dropped.
     ///
     /// Behaviour: `Request.URL` of `k8s.io/client-go/rest`.
     ///
@@ -129,7 +129,8 @@ impl ClientConfig {
             ),
         };
         let path = path.trim_matches('/');
-        format!("{origin}/{path}?timeout={}s", timeout.as_secs())
+        let seconds = timeout.as_millis().div_ceil(1000);
+        format!("{origin}/{path}?timeout={seconds}s")
     }
 }
 

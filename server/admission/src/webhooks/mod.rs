@@ -3,20 +3,23 @@
 mod caller;
 mod configuration;
 mod decode;
+mod mutation;
 #[cfg(feature = "net")]
 mod net;
+mod refusal;
 mod review;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fieldmanager_cel::Environment;
-use fieldmanager_managedfields::{Cause, Details, Status};
+use fieldmanager_managedfields::Status;
+use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
-use futures::future::join_all;
+use futures::future::{FutureExt, join_all};
 
 use crate::expressions::{AUTHORIZER, Decisions, Inputs, all_hold, decide, environment};
-use crate::patch;
+use crate::observation::Meter;
 use crate::versioned::Versioned;
 use crate::{
     Admission, AdmissionAnswer, AdmissionRequest, Admitted, Cluster, Denial, Equivalent, Round,
@@ -24,8 +27,10 @@ use crate::{
 pub use caller::{CallError, Caller, ClientConfig, WebhookAddress};
 use configuration::{Webhook, read_all};
 pub(crate) use decode::decode;
+use mutation::Mutation;
 #[cfg(feature = "net")]
 pub use net::{Authorities, HttpCaller, MAX_ANSWER_BYTES, MAX_CLIENTS, MAX_IDLE, Resolver};
+use refusal::{CallRefusal, failed_call, observe};
 pub(crate) use review::map;
 use review::{Response, read_answer, write_review};
 
@@ -45,14 +50,6 @@ pub struct Webhooks {
 
 /// Configurations, and the webhooks that were read from them.
 type Parsed = (Arc<Vec<Value>>, Arc<Vec<Webhook>>);
-
-/// Why a webhook did not allow a request.
-enum CallRefusal {
-    /// The call failed, which does not matter to some webhooks. The text is the reason.
-    Call(String),
-    /// The request is refused.
-    Denied(Denial),
-}
 
 impl Webhooks {
     /// Those of `MutatingWebhookConfiguration`, one after the other.
@@ -167,35 +164,37 @@ impl Webhooks {
             // Without a statement a webhook may store something elsewhere, which a dry run must
             // not.
             None if request.dry_run => {
-                return Err(CallRefusal::Call("Webhook SideEffects is nil".to_owned()));
+                let text = "Webhook SideEffects is nil".to_owned();
+                return Err(CallRefusal::Call(400, text));
             }
             Some(false) if request.dry_run => {
                 let name = quote(&webhook.name);
                 let text = format!("admission webhook {name} does not support dry run");
-                return Err(CallRefusal::Denied(Status::bad_request(text).into()));
+                return Err(CallRefusal::Fault(Status::bad_request(text).into()));
             }
             _ => {}
         }
         if webhook.review_version.is_empty() {
             let text = "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)";
-            return Err(CallRefusal::Call(text.to_owned()));
+            return Err(CallRefusal::Call(400, text.to_owned()));
         }
 
         let uid = (self.uids)();
         let body = write_review(webhook, &uid, request, selected);
-        let client = webhook
-            .client
-            .as_ref()
-            .map_err(|error| CallRefusal::Call(format!("could not get REST client: {error}")))?;
+        let client = webhook.client.as_ref().map_err(|error| {
+            CallRefusal::Call(500, format!("could not get REST client: {error}"))
+        })?;
         let answer = self.caller.call(client, body, webhook.timeout).await;
         let answer = answer.map_err(|error| {
-            let what = match error {
-                CallError::Unusable(_) => "could not get REST client",
-                _ => "failed to call webhook",
+            let (code, what) = match error {
+                CallError::Unusable(_) => (500, "could not get REST client"),
+                CallError::Failed(_) => (503, "failed to call webhook"),
+                CallError::Status { code, .. } => (code, "failed to call webhook"),
             };
-            CallRefusal::Call(format!("{what}: {}", error.message()))
+            CallRefusal::Call(code, format!("{what}: {}", error.message()))
         })?;
-        read_answer(&answer, webhook, &uid, self.is_mutating).map_err(CallRefusal::Call)
+        let response = read_answer(&answer, webhook, &uid, self.is_mutating);
+        response.map_err(|reason| CallRefusal::Call(503, reason))
     }
 
     /// Lets webhooks change an object. `first` is what they did in the first round.
@@ -208,6 +207,9 @@ impl Webhooks {
         first: Option<&Round>,
     ) -> Result<Admitted, Denial> {
         let webhooks = self.webhooks(cluster).await?;
+        if webhooks.is_empty() {
+            return Ok(Admitted::default());
+        }
         let mut run = Mutation::new(&request, first);
         for (index, webhook) in webhooks.iter().enumerate() {
             let now = (&run.objects, run.is_dirty);
@@ -216,15 +218,22 @@ impl Webhooks {
                 continue;
             };
             if first.is_none() || run.round.due.contains(&webhook.id) {
+                let meter = Meter::start(cluster, "admit", &request);
                 let answer = self.call(webhook, request, (&selected, &objects)).await;
                 run.objects = objects;
-                run.add(webhook, index, answer, cluster)?;
+                run.add(webhook, index, answer, (cluster, &meter))?;
             }
         }
 
         if run.is_dirty {
             let objects = run.objects.convert(&request, request.kind, true, cluster);
-            run.admitted.object = objects.await?.object;
+            let mut object = objects.await?.object;
+            // A patch may give a custom resource another version.
+            let version = request.kind.api_version().to_string();
+            if let Some(other) = object.take_if(|object| object.api_version() != version) {
+                object = Some(cluster.convert(other, request.kind).await?);
+            }
+            run.admitted.object = object;
         }
         let last = run.admitted.object.as_ref().or(request.object);
         run.round.object = last.cloned();
@@ -241,6 +250,9 @@ impl Webhooks {
         cluster: &dyn Cluster,
     ) -> Result<Admitted, Denial> {
         let webhooks = self.webhooks(cluster).await?;
+        if webhooks.is_empty() {
+            return Ok(Admitted::default());
+        }
         let own = Versioned::of(&request);
         let mut calls = Vec::new();
         for webhook in webhooks.iter() {
@@ -250,9 +262,14 @@ impl Webhooks {
                 .await?;
             calls.extend(prepared.map(|(selected, objects)| (webhook, selected, objects)));
         }
-        let answers = calls
-            .iter()
-            .map(|(webhook, selected, objects)| self.call(webhook, request, (selected, objects)));
+        let answers = calls.iter().map(|(webhook, selected, objects)| {
+            let meter = Meter::start(cluster, "validating", &request);
+            let call = self.call(webhook, request, (selected, objects));
+            call.inspect(move |answer| {
+                let denial = answer.as_ref().map(|response| response.denial.as_ref());
+                observe(webhook, &meter, denial);
+            })
+        });
         let answers = join_all(answers).await;
 
         let mut all = Admitted::default();
@@ -265,20 +282,23 @@ impl Webhooks {
                     all.annotations.extend(response.annotations);
                     refused = refused.or(response.denial);
                 }
-                Err(CallRefusal::Call(_)) if webhook.ignores_failures => {
+                Err(CallRefusal::Call(..)) if webhook.ignores_failures => {
                     let prefix = "failed-open.validating.webhook.admission.k8s.io";
                     let key = format!("{prefix}/round_0_index_{index}");
                     all.annotations.push((key, webhook.name.clone()));
                 }
-                Err(CallRefusal::Call(reason)) => {
+                Err(CallRefusal::Call(_, reason)) => {
                     refused = refused.or_else(|| Some(failed_call(webhook, &reason)));
                 }
-                Err(CallRefusal::Denied(denial)) => refused = refused.or(Some(denial)),
+                Err(CallRefusal::Denied(denial) | CallRefusal::Fault(denial)) => {
+                    refused = refused.or(Some(denial));
+                }
             }
         }
         match refused {
             Some(denial) => Err(Denial {
                 warnings: all.warnings,
+                annotations: all.annotations,
                 ..denial
             }),
             None => Ok(all),
@@ -342,168 +362,4 @@ impl Admission for Webhooks {
             }
         })
     }
-}
-
-/// What webhooks made of a request so far.
-struct Mutation {
-    objects: Versioned,
-    is_dirty: bool,
-    is_second: bool,
-    round: Round,
-    /// The warnings and annotations.
-    admitted: Admitted,
-}
-
-impl Mutation {
-    fn new(request: &AdmissionRequest<'_>, first: Option<&Round>) -> Self {
-        let mut round = first.cloned().unwrap_or_default();
-        round.changed = false;
-        // Plugins changed the object since then.
-        if first.is_some() && round.object.as_ref() != request.object {
-            round.require_called();
-        }
-        Mutation {
-            objects: Versioned::of(request),
-            is_dirty: false,
-            is_second: first.is_some(),
-            round,
-            admitted: Admitted::default(),
-        }
-    }
-
-    /// A refusal with the warnings until now.
-    fn refuse(&mut self, denial: Denial) -> Denial {
-        Denial {
-            warnings: std::mem::take(&mut self.admitted.warnings),
-            ..denial
-        }
-    }
-
-    /// Adds the answer of a webhook.
-    fn add(
-        &mut self,
-        webhook: &Webhook,
-        index: usize,
-        answer: Result<Response, CallRefusal>,
-        cluster: &dyn Cluster,
-    ) -> Result<(), Denial> {
-        let round = format!("round_{}_index_{index}", i32::from(self.is_second));
-        let changed = answer.and_then(|response| self.change(webhook, &round, response, cluster));
-        let is_changed = matches!(changed, Ok(true));
-        let note = [
-            ("configuration", webhook.configuration.as_str().into()),
-            ("webhook", webhook.name.as_str().into()),
-            ("mutated", is_changed.into()),
-        ];
-        self.annotate(
-            format!("mutation.webhook.admission.k8s.io/{round}"),
-            &map(note),
-        );
-        if is_changed {
-            // Those before saw another object than the one that is stored.
-            self.round.require_called();
-            self.round.changed = true;
-        }
-        if webhook.is_reinvocable {
-            self.round.called.insert(webhook.id.clone());
-        }
-
-        match changed {
-            Ok(_) => Ok(()),
-            Err(CallRefusal::Call(_)) if webhook.ignores_failures => {
-                let key = format!("failed-open.mutation.webhook.admission.k8s.io/{round}");
-                self.admitted.annotations.push((key, webhook.name.clone()));
-                Ok(())
-            }
-            Err(CallRefusal::Call(reason)) => Err(self.refuse(failed_call(webhook, &reason))),
-            Err(CallRefusal::Denied(denial)) => Err(self.refuse(denial)),
-        }
-    }
-
-    /// Changes the object as a webhook wants. Gives whether that made a difference.
-    ///
-    /// Behaviour: `callAttrMutatingHook` of `k8s.io/apiserver/pkg/admission/plugin/webhook/mutating`.
-    fn change(
-        &mut self,
-        webhook: &Webhook,
-        round: &str,
-        response: Response,
-        cluster: &dyn Cluster,
-    ) -> Result<bool, CallRefusal> {
-        self.admitted.warnings.extend(response.warnings);
-        self.admitted.annotations.extend(response.annotations);
-        if let Some(denial) = response.denial {
-            return Err(CallRefusal::Denied(denial));
-        }
-        // Allowed without a patch: there is nothing to change.
-        if response.patch.is_empty() {
-            return Ok(false);
-        }
-        let patch = patch::read_patch(&response.patch).map_err(|error| {
-            CallRefusal::Call(format!(
-                "received undecodable patch in webhook response: {error}"
-            ))
-        })?;
-        if patch
-            .as_list()
-            .is_none_or(|operations| operations.is_empty())
-        {
-            return Ok(false);
-        }
-        // A deletion has no new object that could be patched.
-        let Some(object) = &self.objects.object else {
-            let name = quote(&webhook.name);
-            let text = format!(
-                "admission webhook {name} attempted to modify the object, which is not supported for this operation"
-            );
-            return Err(CallRefusal::Denied(internal(&text)));
-        };
-        if response.patch_type != "JSONPatch" {
-            let found = quote(&response.patch_type);
-            return Err(CallRefusal::Call(format!("unsupported patch type {found}")));
-        }
-
-        let patched = patch::apply(object, &patch);
-        let patched = patched.map_err(|error| CallRefusal::Denied(internal(&error)))?;
-        let is_changed = patched != *object;
-        // A patch may add parts whose fields have defaults, and the next webhook expects complete
-        // objects.
-        let defaulted = cluster.defaulted(&self.objects.kind, patched);
-        self.objects.object = Some(defaulted.map_err(CallRefusal::Denied)?);
-        self.is_dirty = true;
-
-        let note = [
-            ("configuration", webhook.configuration.as_str().into()),
-            ("webhook", webhook.name.as_str().into()),
-            ("patch", patch),
-            ("patchType", "JSONPatch".into()),
-        ];
-        self.annotate(
-            format!("patch.webhook.admission.k8s.io/{round}"),
-            &map(note),
-        );
-        Ok(is_changed)
-    }
-
-    fn annotate(&mut self, key: String, note: &Value) {
-        self.admitted.annotations.push((key, note.to_json()));
-    }
-}
-
-/// 500: the call of a webhook failed.
-fn failed_call(webhook: &Webhook, reason: &str) -> Denial {
-    internal(&format!(
-        "failed calling webhook {}: {reason}",
-        quote(&webhook.name)
-    ))
-}
-
-/// 500, with a cause.
-///
-/// Behaviour: `NewInternalError` of `k8s.io/apimachinery/pkg/api/errors`.
-fn internal(cause: &str) -> Denial {
-    let mut details = Details::default();
-    details.causes = vec![Cause::new("", cause, "")];
-    let message = format!("Internal error occurred: {cause}");
-    Status::failure(500, "InternalError", message, Some(details)).into()
 }

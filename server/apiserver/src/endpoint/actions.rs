@@ -2,6 +2,7 @@
 
 use fieldmanager_value::Value;
 
+use super::admission::refused;
 use super::body::read_body;
 use super::delete::success;
 use super::failure::until_written;
@@ -18,7 +19,7 @@ impl Core {
             ("finalize", Verb::Update) => {
                 let body = read_body(call, call.served.kind())?;
                 let old = self.read_named(call).await?;
-                let body = self
+                let (body, warnings) = self
                     .admit_body(call, call.served.kind(), Some(&old), body)
                     .await?;
                 // A body without finalizers removes the last one, which ends a terminating namespace.
@@ -31,9 +32,13 @@ impl Core {
                     .changed(call, |live| {
                         Ok(with_field(live, "spec", "finalizers", finalizers.clone()))
                     })
-                    .await?;
+                    .await
+                    .map_err(|failure| refused(&warnings, failure))?;
 
-                Ok(Answer::object(200, object))
+                Ok(Answer {
+                    warnings,
+                    ..Answer::object(200, object)
+                })
             }
             _ => {
                 // What only a kubelet does is refused: a success without an effect would mislead clients.

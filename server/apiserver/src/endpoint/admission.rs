@@ -4,11 +4,12 @@ use std::sync::{Arc, LazyLock};
 
 use fieldmanager_access::{Attributes, Decision, User};
 use fieldmanager_admission::{
-    AdmissionOperation, AdmissionRequest, Admitted, Cluster, Denial, Equivalent, ResourceName,
-    mutate, validate,
+    AdmissionOperation, AdmissionRequest, Admitted, Cluster, Denial, Equivalent, Observation,
+    ResourceName, mutate, validate,
 };
 use fieldmanager_handlers::{Outcome, Pending, Subresource};
 use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_value::Value;
 use futures::future::BoxFuture;
 
@@ -126,9 +127,9 @@ impl Core {
         // A new claim gets its phase when it is read.
         let shown = match old {
             None if &*subject.served.facts.plural == "persistentvolumeclaims" => {
-                &with(outcome.answer(), "status", map([]))
+                &with(outcome.validated(), "status", map([]))
             }
-            _ => outcome.answer(),
+            _ => outcome.validated(),
         };
         let made = self
             .run(Phase::Validate, subject, options, old, Some(shown))
@@ -175,24 +176,24 @@ impl Core {
         Ok(outcome)
     }
 
-    /// Both phases for the body of an action, of a kind.
+    /// Both phases for the body of an action, of a kind. Returns the body and warnings.
     pub(super) async fn admit_body(
         &self,
         call: &Call<'_>,
         kind: &GroupVersionKind,
         old: Option<&Value>,
         body: Value,
-    ) -> Result<Value, Failure> {
+    ) -> Result<(Value, Vec<String>), Failure> {
         let subject = Subject::of(call, kind, old.is_none());
         let options = write_options(call, old.is_none());
-        let mut body = body;
+        let (mut body, mut warnings) = (body, Vec::new());
         for phase in [Phase::Mutate, Phase::Validate] {
-            let made = self
-                .run(phase, &subject, &options, old, Some(&body))
-                .await?;
+            let made = self.run(phase, &subject, &options, old, Some(&body)).await;
+            let made = made.map_err(|denial| refused(&warnings, denial))?;
             body = made.object.unwrap_or(body);
+            add_warnings(&mut warnings, made.warnings);
         }
-        Ok(body)
+        Ok((body, warnings))
     }
 
     /// Both phases of a deletion. Returns warnings.
@@ -225,12 +226,18 @@ impl Core {
             Phase::Mutate => mutate(all, request, self).await,
             Phase::Validate => validate(all, request, self).await,
         };
-        let mut effects = match &answer {
-            Ok(admitted) => admitted.effects.clone(),
-            Err(denial) => vec![format!("{} refused the request", denial.by)],
+        let (mut effects, annotations) = match &answer {
+            Ok(admitted) => (admitted.effects.clone(), &admitted.annotations),
+            Err(denial) => {
+                let refused = format!("{} refused the request", denial.by);
+                (vec![refused], &denial.annotations)
+            }
         };
-        if !effects.is_empty() {
-            note(|entry| entry.admission.append(&mut effects));
+        if !(effects.is_empty() && annotations.is_empty()) {
+            note(|entry| {
+                entry.admission.append(&mut effects);
+                entry.annotate(annotations);
+            });
         }
         answer
     }
@@ -261,6 +268,10 @@ impl Core {
 }
 
 impl Cluster for Core {
+    fn observe(&self, observation: &Observation<'_>) {
+        self.admission_metrics.observe(observation);
+    }
+
     fn get<'a>(
         &'a self,
         (group, plural): ResourceName<'a>,
@@ -364,6 +375,13 @@ impl Cluster for Core {
             let Some(served) = registry.of_kind(kind) else {
                 return Ok(object);
             };
+            let from = object.declared_kind();
+            if !served.is_builtin() && from.group != kind.group {
+                let to = kind.api_version().to_string();
+                let text =
+                    format!("{from} is unstructured and is not suitable for converting to {to:?}");
+                return Err(Failure::new(500, "", text).into());
+            }
             let has_generation = metadata(&object, "generation").is_some();
             let object = self.object_at(served, object).await?;
             let handlers = served.handlers().map_err(internal)?;
@@ -420,6 +438,10 @@ impl Cluster for Core {
             let cause =
                 format!("no kind {found:?} is registered for version {version:?} in {scheme}");
             return Err(fault(cause).into());
+        }
+        if !served.is_builtin() && found.is_empty() {
+            let text = object.to_json();
+            return Err(fault(format!("Object 'Kind' is missing in '{text}'")).into());
         }
         let decoded = handlers.decoded(Subresource::Object, &object);
         let decoded = decoded.map_err(fault)?;

@@ -12,6 +12,7 @@ use super::inert::Inert;
 use super::recounts::Recounts;
 use super::siblings::Siblings;
 use crate::access::{Access, AccessOptions};
+use crate::admission_metrics::AdmissionMetrics;
 use crate::documents::Documents;
 use crate::limits::Limits;
 use crate::log::{ExportHistory, History, Recorded, Recorder};
@@ -29,6 +30,7 @@ pub(crate) struct Core {
     pub(crate) source: Arc<dyn Source>,
     pub(crate) access: Access,
     pub(crate) participants: Participants,
+    pub(crate) admission_metrics: AdmissionMetrics,
     pub(super) lists: Lists,
     pub(super) recounts: Recounts,
     /// Whether the status of quotas is counted besides what admission adds, as by kube-controller-manager.
@@ -109,6 +111,7 @@ impl Core {
             source,
             access,
             participants,
+            admission_metrics: AdmissionMetrics::new(),
             lists,
             recounts: Recounts::default(),
             counts_quotas: false,

@@ -23,6 +23,8 @@ pub(crate) struct Failure {
     /// The `Status` of the answer, if a webhook made it with reasons and details of its own.
     pub(crate) own: Option<Box<Value>>,
     pub(crate) warnings: Vec<String>,
+    /// Whether admission refused the request.
+    pub(crate) is_denied: bool,
     /// The answer is the message as plain text, as for paths that do not exist.
     pub(crate) is_text: bool,
     /// The token of a page that the client can read instead; empty if there is none.
@@ -282,6 +284,7 @@ impl From<Denial> for Failure {
     fn from(denial: Denial) -> Self {
         Failure {
             own: denial.body.map(Box::new),
+            is_denied: true,
             warnings: denial.warnings,
             retry_after: denial.retry_after,
             ..Failure::from(*denial.status)
@@ -305,6 +308,7 @@ impl From<Status> for Failure {
             status: Box::new(status),
             own: None,
             warnings: Vec::new(),
+            is_denied: false,
             is_text: false,
             next: String::new(),
             retry_after: 0,

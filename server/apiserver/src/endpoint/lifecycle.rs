@@ -15,7 +15,7 @@ use super::definition::{
 use super::ending::Ending;
 use super::failure::{Unwritten, until_written};
 use super::{Call, Core, Failure};
-use crate::object::{has_items, is_terminating, text};
+use crate::object::{has_items, is_terminating, metadata, text};
 use crate::registry::{Definition, Served};
 use crate::store::{Entry, Key, List as ListOf, Revision, StoreError, Write};
 
@@ -138,8 +138,8 @@ impl Core {
         Ok(())
     }
 
-    /// Stores an object, in the form in which it is stored, in place of an entry. A terminating object that has no
-    /// finalizer left ends.
+    /// Stores an object, in the form in which it is stored, in place of an entry. A terminating object that has neither
+    /// finalizers nor a grace period ends.
     pub(super) async fn replace(
         &self,
         served: &Served,
@@ -147,7 +147,9 @@ impl Core {
         object: Value,
     ) -> Result<Revision, Unwritten> {
         let expected = entry.revision;
+        let grace = metadata(&object, "deletionGracePeriodSeconds").and_then(Value::as_i64);
         if !is_terminating(&object)
+            || grace.unwrap_or(0) > 0
             || has_items(&object, &["metadata", "finalizers"])
             || has_items(&object, &["spec", "finalizers"])
         {

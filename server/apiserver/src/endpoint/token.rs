@@ -6,6 +6,7 @@ use fieldmanager_access::User;
 use fieldmanager_access::tokens::{ObjectLookup, TokenIssuer, TokenRequest};
 use fieldmanager_value::Value;
 
+use super::admission::refused;
 use super::body::read_body;
 use super::failure::internal;
 use super::{Answer, Call, Core, Failure};
@@ -119,18 +120,31 @@ impl Core {
         let facts = call.served.facts.subresource("token");
         let kind = facts.ok_or_else(Failure::resource_not_found)?;
         let body = read_body(call, &kind.kind)?;
-        let body = self.admit_body(call, &kind.kind, None, body).await?;
-        let namespace = text(&body, &["metadata", "namespace"]);
+        let (body, warnings) = self.admit_body(call, &kind.kind, None, body).await?;
+        let granted = self.granted(call, issuer, &body).await;
+        let mut answer = granted.map_err(|failure| refused(&warnings, failure))?;
+        answer.warnings.splice(..0, warnings);
+        Ok(answer)
+    }
+
+    /// The token that the body of a request asks for.
+    async fn granted(
+        &self,
+        call: &Call<'_>,
+        issuer: &TokenIssuer,
+        body: &Value,
+    ) -> Result<Answer, Failure> {
+        let namespace = text(body, &["metadata", "namespace"]);
         if !namespace.is_empty() && namespace != call.namespace {
             let message = "the namespace of the provided object does not match the namespace sent on the request";
             return Err(Failure::bad_request(message));
         }
-        TokenRequest::check_name(&body, call.name)?;
+        TokenRequest::check_name(body, call.name)?;
         let stored = self.stored("serviceaccounts", call.namespace, call.name);
         let account = stored.await?.ok_or_else(|| Failure::not_found(call))?;
 
         // A token that is bound to an object ends with it, and one of a Pod names the node of that.
-        let request = TokenRequest::new(&body, &account, issuer)?;
+        let request = TokenRequest::new(body, &account, issuer)?;
         let bound = match request.bound()? {
             None => None,
             Some(lookup) => {

@@ -120,7 +120,7 @@ pub(super) async fn text(core: &Core, metrics: &Metrics) -> Result<String, Failu
         metrics.set_objects(group, plural, &served.group_resource(), page.remaining);
     }
 
-    metrics
-        .text()
-        .map_err(|error| Failure::new(500, "InternalError", error))
+    let failed = |error| Failure::new(500, "InternalError", error);
+    let admission = core.admission_metrics.text().map_err(failed)?;
+    Ok(metrics.text().map_err(failed)? + &admission)
 }

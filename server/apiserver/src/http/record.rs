@@ -52,11 +52,12 @@ pub(super) fn verb_name(head: &Head, verb: Verb) -> &'static str {
     }
 }
 
-/// Records in the history of an object that a request was refused: because of a conflict, a fault of the object, or a fault
-/// that was injected.
+/// Records in the history of an object that a request was refused: because of a conflict, a fault of the object, by
+/// admission, or because of a fault that was injected.
 pub(super) fn refused(call: &Call<'_>, failure: &Failure, is_injected: bool) {
     let is_write = !matches!(call.verb, Verb::Get | Verb::List | Verb::Watch);
-    let is_refusal = is_write && matches!(failure.status.code, 409 | 422);
+    let is_refusal = failure.is_denied || matches!(failure.status.code, 409 | 422);
+    let is_refusal = is_write && is_refusal;
     if !(is_refusal || is_injected) {
         return;
     }

@@ -1,5 +1,6 @@
 //! The entries of the log.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,10 @@ pub struct LogEntry {
     /// What plugins and webhooks did in admission, such as `LimitRanger changed the object`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub admission: Vec<String>,
+    /// The annotations of plugins, webhooks and policies for the log, such as those that a webhook answers; the first 1,000
+    /// characters of each. What kube-apiserver logs only with whole requests is not there: patches.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub annotations: BTreeMap<String, String>,
     /// The writes, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<Written>,
@@ -124,6 +129,16 @@ impl LogEntry {
     /// Whether the request changed the store.
     pub fn is_write(&self) -> bool {
         !self.writes.is_empty()
+    }
+
+    /// Adds annotations. The first text of a key stays, and no request adds more than 100.
+    pub(crate) fn annotate(&mut self, annotations: &[(String, String)]) {
+        for (key, text) in annotations.iter().take(100) {
+            if !key.starts_with("patch.webhook.admission.k8s.io/") {
+                let text = || text.chars().take(1000).collect();
+                self.annotations.entry(key.clone()).or_insert_with(text);
+            }
+        }
     }
 
     /// The changes of a manager, in all writes.

@@ -1,0 +1,202 @@
+//! What the server counts of admission, under the names of kube-apiserver.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use fieldmanager_admission::{Observation, Observed, plugins};
+use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry};
+
+use crate::metrics::write;
+
+/// The upper bounds of durations, in seconds. Webhooks have two more.
+const DURATIONS: [f64; 8] = [0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0];
+
+/// The most webhooks that have series of their own; with one more, the series of all begin anew: their names are those that
+/// clients choose.
+const MAX_WEBHOOKS: usize = 1000;
+
+/// The greatest code in a label.
+const MAX_CODE: u16 = 600;
+
+/// The plugins that mutate; the others only validate.
+const MUTATING: [&str; 11] = [
+    "LimitRanger",
+    "TaintNodesByCondition",
+    "Priority",
+    "DefaultTolerationSeconds",
+    "DefaultStorageClass",
+    "StorageObjectInUseProtection",
+    "RuntimeClass",
+    "DefaultIngressClass",
+    "PodTopologyLabels",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionWebhook",
+];
+
+/// Those of them that validate too.
+const BOTH: [&str; 3] = ["LimitRanger", "Priority", "RuntimeClass"];
+
+/// The metrics of admission.
+///
+/// Behaviour: `newAdmissionMetrics` of `k8s.io/apiserver/pkg/admission/metrics/metrics.go`. There is no summary of the steps.
+pub(crate) struct AdmissionMetrics {
+    registry: Registry,
+    steps: HistogramVec,
+    plugins: HistogramVec,
+    webhooks: HistogramVec,
+    calls: IntCounterVec,
+    rejections: IntCounterVec,
+    open: IntCounterVec,
+    /// The webhooks that have series.
+    names: Mutex<BTreeSet<String>>,
+}
+
+impl AdmissionMetrics {
+    pub(crate) fn new() -> Self {
+        #[expect(
+            clippy::expect_used,
+            reason = "the names are valid, and each is registered once"
+        )]
+        Self::registered().expect("valid metrics")
+    }
+
+    fn registered() -> prometheus::Result<Self> {
+        let registry = Registry::new();
+        let histogram = |name: &str, help: &str, buckets: usize, labels: &[&str]| {
+            let options = HistogramOpts::new(format!("apiserver_admission_{name}"), help);
+            let buckets = DURATIONS.into_iter().take(buckets).collect();
+            let histogram = HistogramVec::new(options.buckets(buckets), labels)?;
+            registry.register(Box::new(histogram.clone()))?;
+            prometheus::Result::Ok(histogram)
+        };
+        let counter = |name: &str, help: &str, labels: &[&str]| {
+            let options = Opts::new(format!("apiserver_admission_{name}"), help);
+            let counter = IntCounterVec::new(options, labels)?;
+            registry.register(Box::new(counter.clone()))?;
+            prometheus::Result::Ok(counter)
+        };
+
+        let own = ["name", "type", "operation", "rejected"];
+        let [_, step @ ..] = own;
+        Ok(AdmissionMetrics {
+            steps: histogram(
+                "step_admission_duration_seconds",
+                "Seconds of all mutations or validations of a request.",
+                6,
+                &step,
+            )?,
+            plugins: histogram(
+                "controller_admission_duration_seconds",
+                "Seconds of a plugin, for the requests that it looks at.",
+                6,
+                &own,
+            )?,
+            webhooks: histogram(
+                "webhook_admission_duration_seconds",
+                "Seconds of the call of a webhook.",
+                8,
+                &own,
+            )?,
+            calls: counter(
+                "webhook_request_total",
+                "Calls of webhooks, with the code of the answer.",
+                &["name", "type", "operation", "code", "rejected"],
+            )?,
+            rejections: counter(
+                "webhook_rejection_count",
+                "Calls of webhooks for which a request was refused.",
+                &["name", "type", "operation", "error_type", "rejection_code"],
+            )?,
+            open: counter(
+                "webhook_fail_open_count",
+                "Calls of webhooks that failed without an effect.",
+                &["name", "type"],
+            )?,
+            registry,
+            names: Mutex::default(),
+        })
+    }
+
+    /// Counts what was measured.
+    pub(crate) fn observe(&self, observation: &Observation<'_>) {
+        let Observation {
+            subject,
+            phase,
+            operation,
+            is_rejected,
+            took,
+        } = *observation;
+        let (took, operation) = (took.as_secs_f64(), operation.name());
+        let rejected = if is_rejected { "true" } else { "false" };
+        let (code, reason, fails_open, name) = match subject {
+            Observed::Step => {
+                observe(&self.steps, &[phase, operation, rejected], took);
+                return;
+            }
+            Observed::Participant(name) => {
+                if has_phase(name, phase) {
+                    observe(&self.plugins, &[name, phase, operation, rejected], took);
+                }
+                return;
+            }
+            Observed::Call {
+                webhook,
+                code,
+                error,
+                fails_open,
+            } => (code.min(MAX_CODE).to_string(), error, fails_open, webhook),
+        };
+
+        self.make_room(name);
+        observe(&self.webhooks, &[name, phase, operation, rejected], took);
+        increase(&self.calls, &[name, phase, operation, &code, rejected]);
+        if is_rejected {
+            increase(&self.rejections, &[name, phase, operation, reason, &code]);
+        }
+        if fails_open {
+            increase(&self.open, &[name, phase]);
+        }
+    }
+
+    /// Removes the series of all webhooks if there is no room for those of one more.
+    fn make_room(&self, name: &str) {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if names.contains(name) {
+            return;
+        }
+        if names.len() >= MAX_WEBHOOKS {
+            names.clear();
+            self.webhooks.reset();
+            for counters in [&self.calls, &self.rejections, &self.open] {
+                counters.reset();
+            }
+        }
+        names.insert(name.to_owned());
+    }
+
+    /// The metrics in the text format of Prometheus. The error is a message.
+    pub(crate) fn text(&self) -> Result<String, String> {
+        write(&self.registry)
+    }
+}
+
+/// Whether a participant is a plugin that takes part in a phase. Closures have no series.
+fn has_phase(name: &str, phase: &str) -> bool {
+    let is_own = match phase {
+        "admit" => MUTATING.contains(&name),
+        _ => !MUTATING.contains(&name) || BOTH.contains(&name),
+    };
+    is_own && plugins::KNOWN.contains(&name)
+}
+
+fn observe(histogram: &HistogramVec, labels: &[&str], seconds: f64) {
+    if let Ok(series) = histogram.get_metric_with_label_values(labels) {
+        series.observe(seconds);
+    }
+}
+
+fn increase(counter: &IntCounterVec, labels: &[&str]) {
+    if let Ok(series) = counter.get_metric_with_label_values(labels) {
+        series.inc();
+    }
+}
