@@ -13,6 +13,7 @@ mod expiry;
 mod failing_stores;
 mod faults;
 mod hostile_requests;
+mod hostile_webhooks;
 mod kube_rs;
 mod log;
 mod long_requests;
