@@ -106,13 +106,17 @@ fn changed<'a>(request: AdmissionRequest<'a>, object: Option<&'a Value>) -> Admi
     }
 }
 
-/// The names of the webhooks that changed an object, by the annotations that they are logged with.
-fn webhooks_of(annotations: &[(String, String)]) -> Vec<String> {
-    let read = annotations.iter().map(|(_, text)| Value::from_json(text));
+/// The names of the webhooks that changed an object, by the annotations that they are logged with; `None` if there are no
+/// webhooks.
+fn webhooks_of(annotations: &[(String, String)]) -> Option<Vec<String>> {
+    let key = "mutation.webhook.admission.k8s.io/";
+    let mut called = annotations.iter().filter(|(own, _)| own.starts_with(key));
+    let read = called.clone().map(|(_, text)| Value::from_json(text));
     let logged = read.filter_map(Result::ok);
     let changed = logged.filter(|logged| logged.get("mutated") == Some(&Value::from(true)));
     let names = changed.filter_map(|logged| Some(logged.get("webhook")?.as_str()?.to_owned()));
-    names.collect()
+    let names = names.collect();
+    called.next().map(|_| names)
 }
 
 /// Adds what a participant answered. A refusal gets the warnings and the annotations of those before.
@@ -128,12 +132,12 @@ fn add(
             if admitted.object.is_some() {
                 // All webhooks are one participant, but a reader wants to know which of them it
                 // was.
-                let name = match webhooks_of(&admitted.annotations) {
-                    names if names.is_empty() => participant.name().to_owned(),
-                    names => names.join(", "),
-                };
-                if admitted.effects.is_empty() {
-                    all.effects.push(format!("{name} changed the object"));
+                let names = webhooks_of(&admitted.annotations);
+                let names = names.unwrap_or_else(|| vec![participant.name().to_owned()]);
+                // A policy says itself what it did.
+                if !names.is_empty() && admitted.effects.is_empty() {
+                    let names = names.join(", ");
+                    all.effects.push(format!("{names} changed the object"));
                 }
                 all.effects.extend(admitted.effects);
             }

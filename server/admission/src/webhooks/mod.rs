@@ -30,7 +30,7 @@ pub(crate) use decode::decode;
 use mutation::Mutation;
 #[cfg(feature = "net")]
 pub use net::{Authorities, HttpCaller, MAX_ANSWER_BYTES, MAX_CLIENTS, MAX_IDLE, Resolver};
-use refusal::{CallRefusal, failed_call, observe};
+use refusal::{CallRefusal, by, failed_call, observe};
 pub(crate) use review::map;
 use review::{Response, read_answer, write_review};
 
@@ -280,7 +280,8 @@ impl Webhooks {
                 Ok(response) => {
                     all.warnings.extend(response.warnings);
                     all.annotations.extend(response.annotations);
-                    refused = refused.or(response.denial);
+                    let denial = response.denial.map(|denial| by(webhook, denial));
+                    refused = refused.or(denial);
                 }
                 Err(CallRefusal::Call(..)) if webhook.ignores_failures => {
                     let prefix = "failed-open.validating.webhook.admission.k8s.io";
@@ -291,7 +292,7 @@ impl Webhooks {
                     refused = refused.or_else(|| Some(failed_call(webhook, &reason)));
                 }
                 Err(CallRefusal::Denied(denial) | CallRefusal::Fault(denial)) => {
-                    refused = refused.or(Some(denial));
+                    refused = refused.or_else(|| Some(by(webhook, denial)));
                 }
             }
         }

@@ -4,7 +4,7 @@ use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 
 use super::configuration::Webhook;
-use super::refusal::{CallRefusal, failed_call, internal, observe};
+use super::refusal::{CallRefusal, by, failed_call, internal, observe};
 use super::review::{Response, map};
 use crate::observation::Meter;
 use crate::patch;
@@ -87,7 +87,7 @@ impl Mutation {
             }
             Err(CallRefusal::Call(_, reason)) => Err(self.refuse(failed_call(webhook, &reason))),
             Err(CallRefusal::Denied(denial) | CallRefusal::Fault(denial)) => {
-                Err(self.refuse(denial))
+                Err(self.refuse(by(webhook, denial)))
             }
         }
     }

@@ -43,10 +43,17 @@ pub(super) fn observe(
 
 /// 500: the call of a webhook failed.
 pub(super) fn failed_call(webhook: &Webhook, reason: &str) -> Denial {
-    internal(&format!(
-        "failed calling webhook {}: {reason}",
-        quote(&webhook.name)
-    ))
+    let name = quote(&webhook.name);
+    by(
+        webhook,
+        internal(&format!("failed calling webhook {name}: {reason}")),
+    )
+}
+
+/// The refusal of a webhook.
+pub(super) fn by(webhook: &Webhook, denial: Denial) -> Denial {
+    let by = webhook.name.clone();
+    Denial { by, ..denial }
 }
 
 /// 500, with a cause.
