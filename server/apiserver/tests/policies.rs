@@ -369,21 +369,32 @@ async fn recorded_policies_do_what_they_do_in_kube_apiserver() {
             .await
             .unwrap(),
     };
-    let mut lines = RECORDED.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
+    let mut lines = RECORDED
+        .lines()
+        .map(|line| serde_json::from_str::<Json>(line).unwrap());
     let first = lines.next().unwrap();
     let all = ["setup", "params"].map(|part| first[part].as_array().unwrap().clone());
     for made in all.iter().flatten() {
-        client.post(made[0].as_str().unwrap(), &made[1]).await.expect(201);
+        client
+            .post(made[0].as_str().unwrap(), &made[1])
+            .await
+            .expect(201);
     }
     for made in &all[1] {
         let mut stored = made[1].clone();
         stored["metadata"] = json!({"name": "stored", "labels": {"policy": "stored", "app": "a"}});
-        client.post(made[0].as_str().unwrap(), &stored).await.expect(201);
+        client
+            .post(made[0].as_str().unwrap(), &stored)
+            .await
+            .expect(201);
     }
 
     let mut count = 0;
     for line in lines {
-        for (resource, object) in [("policies", &line["policy"]), ("policybindings", &line["binding"])] {
+        for (resource, object) in [
+            ("policies", &line["policy"]),
+            ("policybindings", &line["binding"]),
+        ] {
             let path = format!("{GROUP}/validatingadmission{resource}");
             client.post(&path, object).await.expect(201);
         }

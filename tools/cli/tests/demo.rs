@@ -28,11 +28,18 @@ fn demo_plays_a_conflict_its_ways_out_and_a_union() {
 #[test]
 fn completions_and_man_pages_are_made_from_the_arguments() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        assert!(prints(&format!("completions {shell}")).contains("demo"), "{shell}");
+        assert!(
+            prints(&format!("completions {shell}")).contains("demo"),
+            "{shell}"
+        );
     }
     let folder = Folder::new(&[]);
     prints(&folder.line("man @"));
-    for page in ["fieldmanager.1", "fieldmanager-apply.1", "fieldmanager-schema-check.1"] {
+    for page in [
+        "fieldmanager.1",
+        "fieldmanager-apply.1",
+        "fieldmanager-schema-check.1",
+    ] {
         let text = std::fs::read_to_string(folder.path().join(page)).unwrap();
         assert!(text.contains(".SH SYNOPSIS"), "{page}");
     }
