@@ -116,9 +116,7 @@ impl Pool {
         }
     }
 
-    /// Runs a request on threads of the pool. `None` if it did not end before its deadline or before the
-    /// [end](Pool::end) of the pool. Then it is stopped, as it is if this is dropped: it writes nothing, or completes what
-    /// has to follow from a write.
+    /// Runs a request whose client has patience.
     #[cfg(test)]
     pub(crate) async fn run<T: Send + 'static>(
         &self,
@@ -127,7 +125,9 @@ impl Pool {
         self.run_for(request, None).await
     }
 
-    /// The same for a client that may have less patience.
+    /// Runs a request on threads of the pool. `None` if it did not end before its deadline, within the
+    /// patience of its client, or before the [end](Pool::end) of the pool. Then it is stopped, as it is if this is dropped: it writes nothing, or completes what
+    /// has to follow from a write.
     pub(crate) async fn run_for<T: Send + 'static>(
         &self,
         request: impl Future<Output = T> + Send + Unpin + 'static,
