@@ -263,6 +263,7 @@ pub(crate) fn all_hold(
             Err(Fault::Budget(text)) => return Err(text),
         }
     }
+
     if has_false {
         return Ok(false);
     }
@@ -329,6 +330,8 @@ async fn ask(
             &groups,
         )
     });
+
+    // A question about objects has no path.
     let target = match question.path.as_str() {
         "" => AccessTarget::Resource {
             group: &question.group,
@@ -340,6 +343,7 @@ async fn ask(
         },
         path => AccessTarget::Path(path),
     };
+
     let attributes = Attributes {
         user: account.as_ref().unwrap_or(user),
         verb: &question.verb,

@@ -72,6 +72,8 @@ impl Environment {
             if *of == InputType::Variables {
                 return Ok(Val::Variables);
             }
+
+            // An input that is not given may be one that no expression uses.
             let access = |access| Ok(Val::Access(Arc::new(access)));
             match inputs.iter().find(|(known, _)| known == name) {
                 Some((_, ExpressionInput::Value(value))) => Ok(read_dynamic(value)),
@@ -84,6 +86,7 @@ impl Environment {
                 None => missing(name),
             }
         });
+
         Activation {
             inputs: values.collect(),
             environment: self,

@@ -7,8 +7,9 @@ use fieldmanager_structural::Structural;
 use fieldmanager_value::internal::with_room;
 
 use crate::access::{AUTHORIZER, RESOURCE_CHECK};
-use crate::check::checker::{self, Declared, Scope};
+use crate::check::checker;
 use crate::check::declared::type_of;
+use crate::check::scope::{Declared, Scope};
 use crate::check::types::{BOOL, STRING, Steps, Type};
 use crate::check::{RuleOptions, constants, literals};
 use crate::expression::Program;

@@ -10,7 +10,8 @@ use fieldmanager_value::Str;
 use fieldmanager_value::internal::level;
 
 use crate::check::RuleOptions;
-use crate::check::checker::{self, Scope};
+use crate::check::checker;
+use crate::check::scope::Scope;
 use crate::evaluate;
 use crate::expression::{Expr, Fold, Program, Step};
 use crate::functions::overloads::Overload;

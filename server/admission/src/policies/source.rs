@@ -93,6 +93,7 @@ impl<E> Policies<E> {
         {
             return Ok(known.hooks.clone());
         }
+
         let before = known.as_ref().map(|known| known.hooks.clone());
         let hooks = Arc::new(self.read(&lists, before.as_deref().map_or(&[], Vec::as_slice)));
         *known = Some(Known {
@@ -118,6 +119,7 @@ impl<E> Policies<E> {
                 .push(Binding::read(binding));
         }
 
+        // A policy whose text is the same is not compiled again, since that takes longer than all else.
         let mut hooks = Vec::new();
         for policy in policies.iter() {
             let name = policy.metadata_string("name");
@@ -154,6 +156,7 @@ pub(crate) async fn select<'h, E>(
                 subject,
             });
         };
+        // What is wrong with a policy or a binding matters only to the requests that it selects.
         let selected = match policy.constraints.select(request, cluster).await {
             Ok(Some(selected)) => selected,
             Ok(None) => continue,
@@ -227,6 +230,7 @@ impl<E> Policy<E> {
         let Some((resource, is_namespaced)) = cluster.resource_of(kind) else {
             return Err(format!("paramKind kind `{}` not known", kind.kind.as_str()));
         };
+        // Without a namespace, parameters are in that of the request.
         let given = reference.string("namespace");
         let namespace = match (is_namespaced, given) {
             (true, "") if request.namespace.is_empty() => {

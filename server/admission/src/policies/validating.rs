@@ -134,6 +134,7 @@ impl ValidatingPolicies {
         let namespace = namespace_of(&request, cluster).await?;
 
         for invocation in invocations {
+            // All policies are asked, so that the client gets all warnings with the first refusal.
             let verdicts = judge(&invocation, &request, namespace.as_ref(), cluster).await;
             match (verdicts?, invocation.binding) {
                 (Ok(verdicts), Some(binding)) => {
@@ -172,6 +173,7 @@ async fn judge(
             return Ok(Err(format!("failed to convert object version: {cause}")));
         }
     };
+
     let own = [request.group, request.version, request.resource];
     let seen = [&*selected.group, &selected.version, &selected.resource];
     let mut verdicts = Vec::new();
@@ -190,6 +192,7 @@ async fn judge(
             namespace,
             ..inputs.clone()
         };
+
         let verdict = decide(request.user, cluster, |authorizer| {
             let policy = invocation.policy;
             policy
@@ -228,6 +231,7 @@ impl Validations {
             let _ =
                 environment.add_variable(variable.string("name"), variable.string("expression"));
         }
+
         let environment = environment;
         let bool = [ExpressionType::Bool];
         let validations = items(spec, "validations").map(|validation| {
@@ -247,6 +251,7 @@ impl Validations {
                     .unwrap_or(("Invalid", 422)),
             }
         });
+
         let texts = [ExpressionType::String, ExpressionType::Null];
         let annotations = items(spec, "auditAnnotations").map(|annotation| {
             let value = environment.compile(annotation.string("valueExpression"), &texts);
@@ -291,6 +296,7 @@ impl Validations {
             Err(text) => return failed(text),
         };
 
+        // Annotations have a budget of their own, and no authorizer.
         let mut activation = inputs.activate(&self.environment, None, BUDGET);
         for (key, value) in &self.annotations {
             match evaluate(&mut activation, value) {
@@ -420,7 +426,9 @@ impl Dispatched {
             }
         }
         for (key, mut value) in verdict.annotations {
-            value.truncate(value.floor_char_boundary(ANNOTATION));
+            let most = ANNOTATION.min(value.len());
+            let end = (0..=most).rev().find(|at| value.is_char_boundary(*at));
+            value.truncate(end.unwrap_or(0));
             let place = (policy.name.clone(), key);
             let values = self.annotations.entry(place).or_default();
             if !values.contains(&value) {

@@ -107,6 +107,7 @@ impl Webhooks {
         // The conditions see the kind of the objects, but the resource of the request.
         let own = [request.group, request.version, request.resource];
         let described = Value::Map(request.describe(&objects.kind, own));
+
         let inputs = Inputs {
             object: objects.object.as_ref(),
             old: objects.old.as_ref(),
@@ -118,6 +119,7 @@ impl Webhooks {
             let conditions = &webhook.conditions;
             all_hold(&self.environment, conditions, &inputs, authorizer)
         };
+
         match decide(request.user, cluster, hold).await? {
             Ok(hold) => Ok(hold),
             // As if the webhook had not been there, which is what `Ignore` asks for.

@@ -41,7 +41,6 @@ pub(super) const KINDS: &[KindDescription] = &[
         checks: checks::policies::validating_policy,
         subresource_checks: &[("status", checks::policies::validating_policy_status)],
         metadata: MetadataChecks::AnyFinalizer,
-        without_effect: Some("no policy is evaluated"),
         ..KindDescription::of(
             "admissionregistration.k8s.io",
             &["v1", "v1beta1"],
@@ -51,7 +50,6 @@ pub(super) const KINDS: &[KindDescription] = &[
     KindDescription {
         checks: checks::policies::validating_binding,
         metadata: MetadataChecks::AnyFinalizer,
-        without_effect: Some("no policy is evaluated"),
         ..KindDescription::of(
             "admissionregistration.k8s.io",
             &["v1", "v1beta1"],

@@ -2,56 +2,18 @@
 //!
 //! Behaviour: package `checker` of `github.com/google/cel-go`.
 
-use std::collections::BTreeMap;
-
 use cel::common::ast::operators;
-use fieldmanager_structural::Structural;
 use fieldmanager_value::internal::{level, proceed};
 
 use super::declared::{field, type_of};
 use super::message::MOST_FAULTS;
+use super::scope::Scope;
 use super::types::{BOOL, Bindings, INT, Type};
 use crate::escape::is_reserved;
 use crate::functions::overloads::{Overload, overloads};
 use crate::message;
 use crate::tree::{Fold, Form, Id, MessageForm, Tree};
 use crate::value::{VARIABLES, Val};
-
-/// What names stand for.
-#[derive(Clone, Copy)]
-pub(crate) enum Scope<'s, 't> {
-    /// `self` and `oldSelf` are values of a schema.
-    Values(&'s Structural),
-    /// The names of an environment.
-    Declared(&'t Declared<'s>),
-}
-
-/// The names of an environment.
-#[derive(Default)]
-pub(crate) struct Declared<'s> {
-    /// The inputs, whose names may have dots.
-    pub(crate) names: Vec<(&'s str, Type<'s>)>,
-    /// The variables that are made by expressions.
-    pub(crate) variables: BTreeMap<&'s str, Type<'s>>,
-}
-
-impl<'s, 't> Scope<'s, 't> {
-    /// Whether a name has dots, and ends with this part.
-    fn has_last(self, part: &str) -> bool {
-        let Scope::Declared(declared) = self else {
-            return false;
-        };
-        let mut names = declared.names.iter();
-        names.any(|(name, _)| name.rsplit_once('.').is_some_and(|(_, last)| last == part))
-    }
-
-    fn variable(self, name: &str) -> Option<&'t Type<'s>> {
-        match self {
-            Scope::Declared(declared) => declared.variables.get(name),
-            Scope::Values(_) => None,
-        }
-    }
-}
 
 /// How a rule is checked.
 #[derive(Clone, Copy, Debug, Default)]

@@ -6,13 +6,15 @@ pub(crate) mod depth;
 mod estimate;
 pub(crate) mod literals;
 pub(crate) mod message;
+pub(crate) mod scope;
 pub(crate) mod types;
 
 use fieldmanager_structural::Structural;
 
+use self::checker::Checked;
 pub use self::checker::RuleOptions;
-use self::checker::{Checked, Scope};
 use self::declared::Sizes;
+use self::scope::Scope;
 use self::types::{BOOL, STRING, Steps};
 use crate::tree::{Tree, with_stack};
 

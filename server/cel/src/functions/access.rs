@@ -85,6 +85,7 @@ fn step<'a>(from: &Access, name: &str, text: &str) -> Outcome<'a> {
     };
     text.clone_into(place);
 
+    // The types of the checker leave few ways, but a value of an unknown type can be on a wrong one.
     let next = match (from, name) {
         (Access::Authorizer(_), "path") if text.trim().is_empty() => {
             return fault("path must not be empty");

@@ -1,4 +1,4 @@
-//! Admission policies and their bindings. Their expressions are not compiled.
+//! Admission policies and their bindings. What serves them compiles their expressions.
 
 use std::collections::BTreeSet;
 

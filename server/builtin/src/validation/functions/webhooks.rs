@@ -162,7 +162,7 @@ fn review_versions(versions: &Field<'_>, tolerates_unknown: bool, errors: &mut E
     }
 }
 
-/// Checks the names of conditions, and that they have expressions. The expressions are not compiled.
+/// Checks the names of conditions, and that they have expressions, which are not compiled here.
 pub(super) fn match_conditions(conditions: &Field<'_>, errors: &mut Errors) {
     if conditions.len() > MOST_CONDITIONS {
         errors.push(FieldError::too_many(
