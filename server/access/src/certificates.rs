@@ -16,8 +16,9 @@ use rustls::{DigitallySignedStruct, DistinguishedName, SignatureScheme};
 use webpki::{EndEntityCert, ExtendedKeyUsageValidator, KeyPurposeIdIter, RawPublicKeyEntity};
 use x509_cert::certificate::{Certificate, Version};
 use x509_cert::der::asn1::ObjectIdentifier;
+use x509_cert::der::oid::db::rfc5280::{ANY_EXTENDED_KEY_USAGE, ID_KP_CLIENT_AUTH};
 use x509_cert::der::{Decode, Encode, Tag, Tagged};
-use x509_cert::ext::pkix::BasicConstraints;
+use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage};
 use x509_cert::name::Name;
 use x509_cert::time::Validity;
 
@@ -36,8 +37,8 @@ pub struct ClientAuthorities(Vec<Authority>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CertificateError {
-    /// A bundle has no certificate of an authority.
-    #[error("no certificate of an authority in the bundle")]
+    /// A bundle has no certificate.
+    #[error("no certificate in the bundle")]
     NoAuthority,
     /// It cannot be read.
     #[error("the certificate is malformed")]
@@ -80,7 +81,6 @@ impl ClientAuthorities {
                 anchor,
             });
         }
-        all.retain(|authority| authority.may_sign());
         if all.is_empty() {
             Err(CertificateError::NoAuthority)
         } else {
@@ -89,6 +89,8 @@ impl ClientAuthorities {
     }
 
     /// The user of a certificate, which is the first of a chain; the others may lead to an authority.
+    ///
+    /// A certificate of the bundle names a user too, whether it is of an authority or not; only authorities sign others.
     ///
     /// A certificate is for clients if it says so, says that it is for anything, or does not say what it is for. One of
     /// version 1 has no place to say it, and must be of an authority itself.
@@ -106,6 +108,13 @@ impl ClientAuthorities {
             .0
             .iter()
             .filter(|authority| is_valid(&authority.certificate, now));
+        let is_own = valid
+            .clone()
+            .any(|authority| authority.certificate == certificate);
+        if is_own && is_for_clients(&certificate) {
+            return user(&certificate, first);
+        }
+        let valid = valid.filter(|authority| authority.may_sign());
 
         // The verifier refuses version 1, which `openssl x509 -req` makes without extensions.
         if certificate.tbs_certificate().version() == Version::V1 {
@@ -187,6 +196,17 @@ impl Authority {
 
 fn read(der: &[u8]) -> Result<Certificate, CertificateError> {
     Certificate::from_der(der).map_err(|_| CertificateError::Malformed)
+}
+
+/// Whether a certificate is for clients, for anything, or does not say what it is for.
+fn is_for_clients(certificate: &Certificate) -> bool {
+    let purposes = certificate
+        .tbs_certificate()
+        .get_extension::<ExtendedKeyUsage>();
+    let is_client = |purpose: &ObjectIdentifier| {
+        *purpose == ID_KP_CLIENT_AUTH || *purpose == ANY_EXTENDED_KEY_USAGE
+    };
+    purposes.is_ok_and(|found| found.is_none_or(|(_, found)| found.0.iter().any(is_client)))
 }
 
 fn is_valid(certificate: &Certificate, now: UnixTime) -> bool {
