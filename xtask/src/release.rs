@@ -92,14 +92,25 @@ fn version(shell: &Shell) -> Result<String> {
     .quiet()
     .read()?;
     let metadata: Json = serde_json::from_str(&metadata)?;
-    let packages = metadata["packages"].as_array().context("no packages")?;
+    let packages = members(&metadata).context("cargo metadata has no packages")?;
     let program = packages
         .iter()
-        .find(|package| package["name"] == "fieldmanager-cli");
-    let version = program.and_then(|package| package["version"].as_str());
+        .find(|package| text(package, "name") == "fieldmanager-cli");
+    let version = program.map(|package| text(package, "version"));
     Ok(version
         .context("there is no package of the command")?
         .to_owned())
+}
+
+/// The packages of `cargo metadata`.
+fn members(metadata: &Json) -> Option<&Vec<Json>> {
+    metadata.get("packages")?.as_array()
+}
+
+/// A text of a package; empty if it has none.
+fn text<'a>(package: &'a Json, name: &str) -> &'a str {
+    let text = package.get(name).and_then(Json::as_str);
+    text.unwrap_or_default()
 }
 
 /// Fails if a file states another version, or the changelog none.
@@ -132,8 +143,8 @@ fn third_party(shell: &Shell) -> Result<String> {
     let used = |package: &Json| {
         let line = format!(
             "{} v{}",
-            package["name"].as_str().unwrap_or_default(),
-            package["version"].as_str().unwrap_or_default()
+            text(package, "name"),
+            text(package, "version")
         );
         tree.lines()
             .any(|used| used == line || used.starts_with(&format!("{line} (proc-macro)")))
@@ -143,9 +154,9 @@ fn third_party(shell: &Shell) -> Result<String> {
         "# Third-party licences\n\nThe program contains these packages.\n\n| package | version | licence |\n|---|---|---|\n",
     );
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let packages = metadata["packages"].as_array().context("no packages")?;
+    let packages = members(&metadata).context("cargo metadata has no packages")?;
     for package in packages.iter().filter(|package| used(package)) {
-        let member = |name: &str| package[name].as_str().unwrap_or_default();
+        let member = |name: &str| text(package, name);
         let (name, number) = (member("name"), member("version"));
         let licence = member("license");
         if licence.is_empty() && member("license_file").is_empty() {

@@ -170,7 +170,8 @@ async fn tools_do_what_their_plan_says() {
     ];
     // The tool, the manager that made the object, the conflicts, and the fields that are kept.
     let image = ".spec.template.spec.containers[name=\"nginx\"].image";
-    let cases: [(&str, &str, &str, &[&str], &[&str]); 7] = [
+    type Case<'a> = (&'a str, &'a str, &'a str, &'a [&'a str], &'a [&'a str]);
+    let cases: [Case<'_>; 7] = [
         ("--manager ci", CSA, "ci", &[".spec.replicas", image], &both),
         ("--as helm", "helm", "helm", &[".spec.replicas"], &[]),
         (

@@ -58,6 +58,21 @@ fn tutorial_commands_print_the_shown_output() {
     assert_eq!(check_commands("docs/tutorial.md"), 5);
 }
 
+#[test]
+fn guides_commands_print_the_shown_output() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut pages = 0;
+    for entry in std::fs::read_dir(root.join("docs/guides")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(
+            check_commands(&format!("docs/guides/{name}")) >= 2,
+            "{name}"
+        );
+        pages += 1;
+    }
+    assert!(pages >= 9);
+}
+
 /// Runs the commands of a page, compares their output with the shown one, and returns the number of commands.
 fn check_commands(page: &str) -> usize {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

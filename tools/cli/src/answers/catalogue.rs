@@ -16,7 +16,7 @@ use crate::types::resource;
 pub(crate) const DEFINITION: &str = "CustomResourceDefinition";
 
 /// A kind that is served.
-pub(crate) struct Kind {
+pub(crate) struct ServedKind {
     /// What answers requests.
     pub(crate) resource: Resource,
     pub(crate) ty: Option<Type>,
@@ -28,7 +28,7 @@ pub(crate) struct Catalogue {
     /// The definitions by group and kind.
     definitions: HashMap<(String, String), Value>,
     types: HashMap<GroupVersionKind, Types>,
-    kinds: HashMap<GroupVersionKind, Result<Arc<Kind>, String>>,
+    kinds: HashMap<GroupVersionKind, Result<Arc<ServedKind>, String>>,
 }
 
 impl Catalogue {
@@ -58,14 +58,14 @@ impl Catalogue {
     /// # Errors
     ///
     /// What is wrong with the definition, or that there is none.
-    pub(crate) fn kind(&mut self, object: &Value) -> Result<Arc<Kind>, String> {
+    pub(crate) fn kind(&mut self, object: &Value) -> Result<Arc<ServedKind>, String> {
         let kind = object.declared_kind();
         if let Some(known) = self.kinds.get(&kind) {
             return known.clone();
         }
         let definition = self.definition(&kind).map(std::slice::from_ref);
         let found = match resource(definition, &kind, true) {
-            Ok(Some(resource)) => Ok(Arc::new(Kind {
+            Ok(Some(resource)) => Ok(Arc::new(ServedKind {
                 resource,
                 ty: self.type_of(object),
             })),

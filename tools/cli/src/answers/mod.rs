@@ -1,9 +1,11 @@
 //! Answers about many objects: where they are from, and what servers say about them.
 
 pub(crate) mod catalogue;
+pub(crate) mod field;
 pub(crate) mod plan;
 pub(crate) mod plan_report;
 pub(crate) mod report;
 pub(crate) mod sources;
 pub(crate) mod tool;
+pub(crate) mod ways;
 pub(crate) mod why;

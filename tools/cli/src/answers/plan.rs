@@ -14,7 +14,7 @@ use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::Value;
 
-use super::catalogue::Kind;
+use super::catalogue::ServedKind;
 use super::tool::{Taken, Tool, annotation_path};
 use crate::answer::{NO_UID, Verb, answer, stored};
 use crate::request::LATEST;
@@ -58,7 +58,7 @@ pub(crate) enum KeptBecause {
 
 /// A field that stays although the configuration does not have it.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct KeptField {
     pub(crate) path: Path,
     pub(crate) value: Value,
     pub(crate) owners: Vec<Identity>,
@@ -89,7 +89,7 @@ pub(crate) struct Planned {
     pub(crate) new: Value,
     pub(crate) difference: Option<Difference>,
     pub(crate) conflicts: Option<Conflicts>,
-    pub(crate) kept: Vec<Kept>,
+    pub(crate) kept: Vec<KeptField>,
     /// The managers whose fields the tool takes over.
     pub(crate) taken: Vec<Identity>,
     pub(crate) warnings: Vec<String>,
@@ -118,11 +118,16 @@ impl Planned {
 }
 
 /// Computes what a tool's apply of a configuration does to a live object, which is null if there is none.
-pub(crate) fn plan(kind: &Kind, tool: &Tool, live: &Value, config: &Value) -> Planned {
+pub(crate) fn plan(kind: &ServedKind, tool: &Tool, live: &Value, config: &Value) -> Planned {
     attempt(kind, &tool.of(live), live, config).unwrap_or_else(Planned::refused)
 }
 
-fn attempt(kind: &Kind, tool: &Tool, live: &Value, config: &Value) -> Result<Planned, String> {
+fn attempt(
+    kind: &ServedKind,
+    tool: &Tool,
+    live: &Value,
+    config: &Value,
+) -> Result<Planned, String> {
     let resource = &kind.resource;
     // As a server has it: at the version of the configuration, and with defaults.
     let live = match live {
@@ -206,7 +211,7 @@ fn apply(
 
 /// The fields that stay although the configuration does not have them: those that the manager, client-side apply or
 /// another program of people has configured before.
-fn kept(kind: &Kind, tool: &Tool, live: &Value, new: &Value) -> Vec<Kept> {
+fn kept(kind: &ServedKind, tool: &Tool, live: &Value, new: &Value) -> Vec<KeptField> {
     let entries = |object: &Value| {
         ManagedFields::decode_lossy(object.managed_fields())
             .managed
@@ -257,7 +262,7 @@ fn kept(kind: &Kind, tool: &Tool, live: &Value, new: &Value) -> Vec<Kept> {
         };
         // The apply removed what its manager alone owned, and the server has set a default in its place.
         if !owners.is_empty() || !own_before.has(&elements) {
-            kept.push(Kept {
+            kept.push(KeptField {
                 value: value.clone(),
                 owners: owners.iter().map(|entry| entry.identity()).collect(),
                 path,
@@ -271,13 +276,13 @@ fn kept(kind: &Kind, tool: &Tool, live: &Value, new: &Value) -> Vec<Kept> {
 
 /// Leaves out what would come back: a client that creates an object owns its defaults, too.
 fn without_defaults(
-    kind: &Kind,
+    kind: &ServedKind,
     tool: &Tool,
     outcome: &Value,
     config: &Value,
-    kept: Vec<Kept>,
-) -> Vec<Kept> {
-    let is_clients = |kept: &&Kept| kept.because == KeptBecause::ClientSideApply;
+    kept: Vec<KeptField>,
+) -> Vec<KeptField> {
+    let is_clients = |kept: &&KeptField| kept.because == KeptBecause::ClientSideApply;
     let names = kept.iter().filter(is_clients).flat_map(|kept| &kept.owners);
     let names: BTreeSet<&str> = names.map(|owner| owner.manager.as_str()).collect();
     if names.is_empty() {
@@ -292,7 +297,7 @@ fn without_defaults(
     let Some(applied) = applied else {
         return kept;
     };
-    let comes_back = |kept: &Kept| find_path(&applied.object, &kept.path) == Some(&kept.value);
+    let comes_back = |kept: &KeptField| find_path(&applied.object, &kept.path) == Some(&kept.value);
     kept.into_iter()
         .filter(|kept| !is_clients(&kept) || !comes_back(kept))
         .collect()
@@ -312,7 +317,7 @@ fn is_identity(path: &Path) -> bool {
 }
 
 /// The fields of the annotation that client-side apply leaves.
-fn last_applied(kind: &Kind, live: &Value) -> Set {
+fn last_applied(kind: &ServedKind, live: &Value) -> Set {
     let text = live
         .annotations()
         .and_then(|all| all.get(LAST_APPLIED)?.as_str());

@@ -7,8 +7,8 @@ use fieldmanager_fieldpath::Set;
 use fieldmanager_managedfields::Identity;
 use serde_json::{Value as Json, json};
 
-use super::plan::{Fate, Kept, KeptBecause, Planned};
-use super::sources::Key;
+use super::plan::{Fate, KeptBecause, KeptField, Planned};
+use super::sources::ObjectKey;
 use super::tool::Tool;
 use crate::error::Failure;
 use crate::output::{self, Line, Style};
@@ -25,10 +25,10 @@ pub(crate) struct PlanReport {
 }
 
 /// Where an object is.
-pub(crate) struct Place<'a> {
+pub(crate) struct PlannedPlace<'a> {
     pub(crate) file: &'a str,
     pub(crate) line: usize,
-    pub(crate) key: &'a Key,
+    pub(crate) key: &'a ObjectKey,
 }
 
 impl PlanReport {
@@ -43,7 +43,11 @@ impl PlanReport {
     }
 
     /// Adds what becomes of an object.
-    pub(crate) fn add(&mut self, place: &Place<'_>, planned: &Planned) -> Result<(), Failure> {
+    pub(crate) fn add(
+        &mut self,
+        place: &PlannedPlace<'_>,
+        planned: &Planned,
+    ) -> Result<(), Failure> {
         *self.fates.entry(planned.fate).or_default() += 1;
         self.kept += planned.kept.len();
         if self.is_json {
@@ -103,7 +107,7 @@ impl PlanReport {
 }
 
 /// `changed  Deployment shop/web  2 fields change, 1 is kept`
-fn headline(place: &Place<'_>, planned: &Planned) -> Line {
+fn headline(place: &PlannedPlace<'_>, planned: &Planned) -> Line {
     let style = match planned.fate {
         Fate::Created => Style::Added,
         Fate::Changed => Style::Modified,
@@ -133,9 +137,10 @@ fn headline(place: &Place<'_>, planned: &Planned) -> Line {
     .into_iter()
     .flatten()
     .collect();
-    let has_changes =
+    // Without a change of values, the owners are the change.
+    let has_owners_only =
         difference.is_some_and(|found| found.changes.is_empty() && !found.ownership.is_empty());
-    if has_changes && planned.fate == Fate::Changed {
+    if has_owners_only && planned.fate == Fate::Changed {
         parts.push("only owners change".to_owned());
     }
     if !planned.taken.is_empty() {
@@ -183,6 +188,7 @@ fn details(planned: &Planned) -> Vec<Line> {
         let title = "kept, although the configuration does not have them";
         lines.push(Style::Strong.paint(title));
     }
+    // Fields that stay for one reason are below it.
     for because in [
         KeptBecause::ClientSideApply,
         KeptBecause::OtherOwner,
@@ -203,7 +209,7 @@ fn details(planned: &Planned) -> Vec<Line> {
     indented.chain([Line::default()]).collect()
 }
 
-fn kept_lines(kept: &Kept, room: Option<usize>) -> Vec<Line> {
+fn kept_lines(kept: &KeptField, room: Option<usize>) -> Vec<Line> {
     let value = text::shortened(&text::printable(&kept.value.to_json()), 40);
     let path = text::printable(&kept.path.to_string());
     let owners = match kept.owners.as_slice() {
@@ -215,7 +221,7 @@ fn kept_lines(kept: &Kept, room: Option<usize>) -> Vec<Line> {
 }
 
 /// An object of the report as JSON.
-fn document(place: &Place<'_>, planned: &Planned) -> Json {
+fn document(place: &PlannedPlace<'_>, planned: &Planned) -> Json {
     let value = |value: &Option<fieldmanager_value::Value>| json!(value);
     let paths = |set: &Set| -> Vec<String> { set.paths().map(|path| path.to_string()).collect() };
     let identity = |identity: &Identity| json!({"manager": identity.manager.as_str(), "operation": identity.operation.name(), "subresource": identity.subresource.as_str()});
@@ -231,6 +237,7 @@ fn document(place: &Place<'_>, planned: &Planned) -> Json {
         })
         .collect();
 
+    // Owners are objects here, and text in the report for people.
     let conflicts = planned.conflicts.iter().flat_map(|all| all.iter());
     let conflicts: Vec<Json> = conflicts
         .map(|conflict| {
@@ -250,7 +257,7 @@ fn document(place: &Place<'_>, planned: &Planned) -> Json {
         })
         .collect();
 
-    let Key {
+    let ObjectKey {
         group,
         kind,
         namespace,

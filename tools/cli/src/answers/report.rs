@@ -6,7 +6,7 @@ use fieldmanager_value::internal::escape_untrusted;
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
 use serde_json::{Value as Json, json};
 
-use super::sources::Key;
+use super::sources::ObjectKey;
 use crate::args::VerdictFormat;
 use crate::error::Failure;
 use crate::output::{self, Line, Style};
@@ -40,7 +40,7 @@ impl VerdictKind {
 
 /// A field because of which an object is refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct VerdictFault {
     pub(crate) path: String,
     /// The line of the field, or of the nearest one around it.
     pub(crate) line: usize,
@@ -49,7 +49,7 @@ pub(crate) struct Fault {
     pub(crate) nearest: Vec<String>,
 }
 
-impl Fault {
+impl VerdictFault {
     fn text(&self) -> String {
         let near = match self.nearest.as_slice() {
             [] => String::new(),
@@ -61,27 +61,27 @@ impl Fault {
 
 /// The answer to the creation of an object.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Verdict {
+pub(crate) struct ObjectVerdict {
     pub(crate) file: String,
     pub(crate) line: usize,
     pub(crate) kind: VerdictKind,
     pub(crate) api_version: String,
     /// `None` for a document that is no object.
-    pub(crate) object: Option<Key>,
+    pub(crate) object: Option<ObjectKey>,
     /// The code of the answer; 0 if there was no request.
     pub(crate) code: u16,
     pub(crate) reason: String,
     /// The whole message of the answer; empty if the object is accepted.
     pub(crate) message: String,
-    pub(crate) faults: Vec<Fault>,
+    pub(crate) faults: Vec<VerdictFault>,
     pub(crate) warnings: Vec<String>,
 }
 
-impl Verdict {
+impl ObjectVerdict {
     /// The kind, namespace and name of the object.
     fn name(&self) -> String {
         let object = self.object.as_ref();
-        object.map_or_else(|| "document".to_owned(), Key::to_string)
+        object.map_or_else(|| "document".to_owned(), ObjectKey::to_string)
     }
 
     /// The lines and messages of all faults: one for each field, or that of the whole object.
@@ -105,7 +105,7 @@ impl Verdict {
             })
             .collect();
         let object = self.object.clone();
-        let of = |part: fn(Key) -> String| object.clone().map(part);
+        let of = |part: fn(ObjectKey) -> String| object.clone().map(part);
         json!({
             "file": self.file, "line": self.line, "verdict": self.kind.name(),
             "apiVersion": self.api_version, "kind": of(|key| key.kind),
@@ -121,7 +121,7 @@ pub(crate) struct Report {
     format: VerdictFormat,
     files: usize,
     /// Of text and annotations, which are printed at once, only the numbers are kept.
-    verdicts: Vec<Verdict>,
+    verdicts: Vec<ObjectVerdict>,
     all: usize,
     refused: usize,
     unknown: usize,
@@ -140,7 +140,7 @@ impl Report {
     }
 
     /// Adds a verdict.
-    pub(crate) fn add(&mut self, verdict: Verdict) -> Result<(), Failure> {
+    pub(crate) fn add(&mut self, verdict: ObjectVerdict) -> Result<(), Failure> {
         self.all += 1;
         self.refused += usize::from(verdict.kind.is_fault());
         self.unknown += usize::from(verdict.kind == VerdictKind::Unknown);
@@ -163,7 +163,8 @@ impl Report {
             // Standard output is read by a program.
             VerdictFormat::Github => output::err().line(self.summary())?,
             VerdictFormat::Json => {
-                let verdicts: Vec<Json> = self.verdicts.iter().map(Verdict::to_json).collect();
+                let verdicts: Vec<Json> =
+                    self.verdicts.iter().map(ObjectVerdict::to_json).collect();
                 output::out().json(&pretty(&json!({
                     "objects": self.all, "refused": self.refused, "unknown": self.unknown, "verdicts": verdicts,
                 })))?;
@@ -205,7 +206,7 @@ fn pretty(json: &Json) -> String {
 }
 
 /// `FILE:LINE: OBJECT: MESSAGE`, which editors understand, for each fault and each warning.
-fn text(verdict: &Verdict) -> Vec<Line> {
+fn text(verdict: &ObjectVerdict) -> Vec<Line> {
     let place = |line: usize| Style::Strong.paint(&format!("{}:{line}:", verdict.file));
     let name = verdict.name();
     let faults = verdict.problems().into_iter();
@@ -220,7 +221,7 @@ fn text(verdict: &Verdict) -> Vec<Line> {
 }
 
 /// The commands of a workflow on GitHub that annotate lines.
-fn annotations(verdict: &Verdict) -> Vec<Line> {
+fn annotations(verdict: &ObjectVerdict) -> Vec<Line> {
     // Behaviour: `escapeData` and `escapeProperty` of `packages/core/src/command.ts` of github.com/actions/toolkit.
     let data = |text: &str| {
         text.replace('%', "%25")
@@ -244,8 +245,8 @@ fn annotations(verdict: &Verdict) -> Vec<Line> {
 }
 
 /// A report in the format SARIF 2.1.0.
-fn sarif(verdicts: &[Verdict]) -> Json {
-    let result = |verdict: &Verdict, level: &str, line: usize, message: &str| {
+fn sarif(verdicts: &[ObjectVerdict]) -> Json {
+    let result = |verdict: &ObjectVerdict, level: &str, line: usize, message: &str| {
         // A file name is a path of a URI.
         let uri = verdict
             .file
@@ -293,7 +294,7 @@ fn sarif(verdicts: &[Verdict]) -> Json {
 }
 
 /// A report in the format of JUnit: a suite for each file, and a case for each object.
-fn junit(verdicts: &[Verdict]) -> String {
+fn junit(verdicts: &[ObjectVerdict]) -> String {
     let printable = |text: &str| escape_untrusted(text).into_owned();
     let mut report = Junit::new("fieldmanager check");
     let mut suites: Vec<(&str, TestSuite)> = Vec::new();

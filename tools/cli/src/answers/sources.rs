@@ -18,7 +18,7 @@ pub(crate) struct Sources {
 }
 
 /// An object of a source, and where it is.
-pub(crate) struct Item<'t> {
+pub(crate) struct SourceObject<'t> {
     pub(crate) object: Value,
     pub(crate) file: &'t str,
     /// The path of the object in its document: empty, or that of an item of a list.
@@ -37,16 +37,16 @@ pub(crate) struct Unreadable {
 
 /// What identifies an object in a cluster: group, kind, namespace and name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Key {
+pub(crate) struct ObjectKey {
     pub(crate) group: String,
     pub(crate) kind: String,
     pub(crate) namespace: String,
     pub(crate) name: String,
 }
 
-impl std::fmt::Display for Key {
+impl std::fmt::Display for ObjectKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Key {
+        let ObjectKey {
             kind,
             namespace,
             name,
@@ -57,7 +57,7 @@ impl std::fmt::Display for Key {
     }
 }
 
-impl Item<'_> {
+impl SourceObject<'_> {
     /// The line of a field of the object, or of the nearest one around it; of the object, for the empty path.
     pub(crate) fn line(&self, path: &str) -> usize {
         match (self.prefix.as_str(), path) {
@@ -113,7 +113,7 @@ impl Sources {
     pub(crate) fn each(
         &self,
         kinds: &[&str],
-        mut act: impl FnMut(Result<Item<'_>, Unreadable>) -> Result<(), Failure>,
+        mut act: impl FnMut(Result<SourceObject<'_>, Unreadable>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         for path in &self.paths {
             let read;
@@ -136,7 +136,7 @@ fn each_object(
     file: &str,
     text: &str,
     kinds: &[&str],
-    act: &mut impl FnMut(Result<Item<'_>, Unreadable>) -> Result<(), Failure>,
+    act: &mut impl FnMut(Result<SourceObject<'_>, Unreadable>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     // The lines that may name a kind are found without parsing, which takes most of the time.
     let has_kind = |text: &str| {
@@ -158,7 +158,7 @@ fn each_object(
         };
 
         for (prefix, object) in objects(document.value()) {
-            let item = Item {
+            let item = SourceObject {
                 object,
                 file,
                 prefix,
@@ -221,14 +221,14 @@ fn unparsed(error: &fieldmanager_value::Error, text: &str) -> String {
 }
 
 /// The key of an object, in a namespace if it names none and its kind is `namespaced`.
-pub(crate) fn key(object: &Value, namespaced: bool, namespace: &str) -> Key {
+pub(crate) fn key(object: &Value, namespaced: bool, namespace: &str) -> ObjectKey {
     let kind = object.declared_kind();
     let namespace = match object.metadata_string("namespace") {
         _ if !namespaced => "",
         "" => namespace,
         own => own,
     };
-    Key {
+    ObjectKey {
         group: kind.group.to_string(),
         kind: kind.kind.to_string(),
         namespace: namespace.to_owned(),

@@ -49,6 +49,7 @@ struct Preset {
 impl ToolName {
     fn preset(self) -> Preset {
         use Operation::{Apply, Update};
+
         match self {
             // Behaviour: `upgradeClientSideFieldManager` and `patchResourceServerSide` of `helm.sh/helm/v4/pkg/kube/client.go`
             // (v4.3.1). The manager is the base name of the program.
@@ -135,6 +136,8 @@ pub(crate) struct Tool {
     pub(crate) manager: String,
     pub(crate) force: bool,
     pub(crate) how_to_force: &'static str,
+    /// Whether people apply by kubectl.
+    pub(crate) by_kubectl: bool,
     takeover: Takeover,
     /// Whether the name of the manager ends in what only the cluster knows.
     is_prefix: bool,
@@ -177,6 +180,7 @@ impl Tool {
             manager,
             force: force || preset.force,
             how_to_force: preset.how_to_force,
+            by_kubectl: matches!(name, None | Some(ToolName::Kubectl)),
             takeover: preset.takeover,
         })
     }

@@ -11,8 +11,8 @@ use serde_json::{Value as Json, json};
 use tokio::runtime::Runtime;
 
 use crate::answers::catalogue::{Catalogue, DEFINITION};
-use crate::answers::report::{Fault, Report, Verdict, VerdictKind};
-use crate::answers::sources::{Item, Sources, Unreadable, key};
+use crate::answers::report::{ObjectVerdict, Report, VerdictFault, VerdictKind};
+use crate::answers::sources::{SourceObject, Sources, Unreadable, key};
 use crate::args::VerdictArgs;
 use crate::error::Failure;
 use crate::files::Files;
@@ -87,13 +87,13 @@ fn step_of(object: &Value) -> usize {
 }
 
 /// The verdict on a document that is no object.
-fn unreadable(fault: Unreadable) -> Verdict {
-    Verdict {
+fn unreadable(fault: Unreadable) -> ObjectVerdict {
+    ObjectVerdict {
         file: fault.file,
         line: fault.line,
         kind: VerdictKind::Unreadable,
         message: fault.message,
-        ..Verdict::default()
+        ..ObjectVerdict::default()
     }
 }
 
@@ -109,7 +109,11 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     /// The verdict on an object, which is created if others may need it.
-    fn judge(&mut self, item: &Item<'_>, others_need_it: bool) -> Result<Verdict, Failure> {
+    fn judge(
+        &mut self,
+        item: &SourceObject<'_>,
+        others_need_it: bool,
+    ) -> Result<ObjectVerdict, Failure> {
         let object = &item.object;
         let kind = object.declared_kind();
         let version = kind.api_version();
@@ -124,12 +128,12 @@ impl Checker<'_> {
             .as_ref()
             .is_ok_and(|path| path.contains("/namespaces/"));
         let key = key(object, is_namespaced, namespace);
-        let mut verdict = Verdict {
+        let mut verdict = ObjectVerdict {
             file: item.file.to_owned(),
             line: item.line(""),
             api_version: version.to_string(),
             object: Some(key.clone()),
-            ..Verdict::default()
+            ..ObjectVerdict::default()
         };
         let Ok(path) = path else {
             verdict.kind = VerdictKind::Unknown;
@@ -164,7 +168,7 @@ impl Checker<'_> {
     }
 
     /// Enters what the server answered.
-    fn conclude(&mut self, verdict: &mut Verdict, item: &Item<'_>, reply: Reply) {
+    fn conclude(&mut self, verdict: &mut ObjectVerdict, item: &SourceObject<'_>, reply: Reply) {
         verdict.code = reply.code;
         verdict.warnings.clone_from(&reply.warnings);
         if reply.code < 400 {
@@ -188,13 +192,14 @@ impl Checker<'_> {
                 )
             })
             .collect();
+        // The faults of strict decoding are in the message only.
         if faults.is_empty() {
             faults = strict_faults(&verdict.message);
         }
         let faults = faults.into_iter().map(|(path, message)| {
             let is_unknown = message == "unknown field";
             let nearest = is_unknown.then(|| self.catalogue.nearest(&item.object, &path));
-            Fault {
+            VerdictFault {
                 line: item.line(&path),
                 path,
                 message,
@@ -202,6 +207,7 @@ impl Checker<'_> {
             }
         });
         verdict.faults = faults.collect();
+        verdict.faults.sort_by_key(|fault| fault.line);
     }
 
     fn send(&self, method: &str, path: &str, body: &Json) -> Result<Reply, Failure> {

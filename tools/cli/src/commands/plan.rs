@@ -8,8 +8,8 @@ use fieldmanager_value::Value;
 
 use crate::answers::catalogue::{Catalogue, DEFINITION};
 use crate::answers::plan::{Fate, Planned, plan};
-use crate::answers::plan_report::{Place, PlanReport};
-use crate::answers::sources::{Key, Sources, key};
+use crate::answers::plan_report::{PlanReport, PlannedPlace};
+use crate::answers::sources::{ObjectKey, Sources, key};
 use crate::answers::tool::Tool;
 use crate::args::PlanArgs;
 use crate::error::Failure;
@@ -19,7 +19,7 @@ use crate::output;
 /// A configuration, and where it is.
 pub(crate) struct Configured {
     pub(crate) object: Value,
-    pub(crate) key: Key,
+    pub(crate) key: ObjectKey,
     pub(crate) file: String,
     line: usize,
 }
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &PlanArgs, files: Files) -> Result<ExitCode, Failure> {
     let mut catalogue = catalogue(&[&live, &sources])?;
     let namespace = &args.source.namespace;
     let configured = read(&sources, namespace, &mut catalogue)?;
-    let wanted: HashSet<&Key> = configured.iter().map(|of| &of.key).collect();
+    let wanted: HashSet<&ObjectKey> = configured.iter().map(|of| &of.key).collect();
     let mut live = read_live(&live, namespace, &wanted)?;
     let mut report = PlanReport::new(args.json(), args.details || configured.len() == 1);
     for of in &configured {
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &PlanArgs, files: Files) -> Result<ExitCode, Failure> {
             Ok(kind) => plan(&kind, &tool, &object, &of.object),
             Err(message) => Planned::refused(message),
         };
-        let place = Place {
+        let place = PlannedPlace {
             file: &of.file,
             line: of.line,
             key: &of.key,
@@ -50,10 +50,11 @@ pub(crate) fn run(args: &PlanArgs, files: Files) -> Result<ExitCode, Failure> {
         report.add(&place, &planned)?;
     }
 
+    // What was applied before and is no longer among the sources is removed by the tool.
     let inventory = Sources::new(&args.inventory, files)?;
     for of in read(&inventory, namespace, &mut catalogue)? {
         if !wanted.contains(&of.key) {
-            let place = Place {
+            let place = PlannedPlace {
                 file: &of.file,
                 line: of.line,
                 key: &of.key,
@@ -112,6 +113,7 @@ pub(crate) fn read(
     if !faults.is_empty() {
         return Err(Failure::Several(faults));
     }
+    // Others need these.
     found.sort_by_key(|of| match of.key.kind.as_str() {
         "Namespace" => 0,
         DEFINITION => 1,
@@ -124,8 +126,8 @@ pub(crate) fn read(
 fn read_live(
     live: &Sources,
     namespace: &str,
-    wanted: &HashSet<&Key>,
-) -> Result<HashMap<Key, Value>, Failure> {
+    wanted: &HashSet<&ObjectKey>,
+) -> Result<HashMap<ObjectKey, Value>, Failure> {
     let mut found = HashMap::new();
     let mut without_owners = 0;
     live.each(&[], |item| {

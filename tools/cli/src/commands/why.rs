@@ -12,9 +12,11 @@ use serde_json::{Value as Json, json};
 use super::plan::{catalogue, read};
 use crate::answer::stored;
 use crate::answers::catalogue::Catalogue;
-use crate::answers::sources::{Key, Sources, key};
+use crate::answers::field::{keyed, path_of};
+use crate::answers::sources::{ObjectKey, Sources, key};
 use crate::answers::tool::Tool;
-use crate::answers::why::{Answer, Question, keyed, path_of, why};
+use crate::answers::ways::Question;
+use crate::answers::why::{FieldAnswer, why};
 use crate::args::WhyArgs;
 use crate::error::Failure;
 use crate::files::Files;
@@ -70,12 +72,12 @@ fn wanted(
     args: &WhyArgs,
     live: &Sources,
     catalogue: &mut Catalogue,
-) -> Result<(Key, Value), Failure> {
+) -> Result<(ObjectKey, Value), Failure> {
     let (kind, name) = args
         .object
         .split_once('/')
         .map_or(("", args.object.as_str()), |(kind, name)| (kind, name));
-    let mut found: HashMap<Key, Value> = HashMap::new();
+    let mut found: HashMap<ObjectKey, Value> = HashMap::new();
     live.each(&[], |item| {
         let item = item.map_err(|fault| {
             Failure::input(format!("{}:{}", fault.file, fault.line), fault.message)
@@ -97,7 +99,8 @@ fn wanted(
         Ok(())
     })?;
 
-    let mut names: Vec<String> = found.keys().map(Key::to_string).collect();
+    // Of several objects, nobody knows which is meant.
+    let mut names: Vec<String> = found.keys().map(ObjectKey::to_string).collect();
     names.sort();
     match (names.as_slice(), found.into_iter().next()) {
         ([_], Some(found)) => Ok(found),
@@ -133,7 +136,7 @@ fn is_of_kind(object: &Value, wanted: &str, catalogue: &mut Catalogue) -> bool {
     name.is_empty() || is_short || kind.kind.eq_ignore_ascii_case(name) || plural()
 }
 
-fn lines(key: &Key, answer: &Answer) -> Vec<Line> {
+fn lines(key: &ObjectKey, answer: &FieldAnswer) -> Vec<Line> {
     let room = Some(output::width());
     let wrapped = |text: &str, indent| text::wrap(text, room, indent).into_iter().map(Line::from);
     let mut lines = vec![Style::Strong.paint(&key.to_string()), Line::default()];
@@ -165,7 +168,7 @@ fn lines(key: &Key, answer: &Answer) -> Vec<Line> {
     lines
 }
 
-fn document(key: &Key, path: &Path, answer: &Answer) -> Json {
+fn document(key: &ObjectKey, path: &Path, answer: &FieldAnswer) -> Json {
     let owners: Vec<Json> = answer
         .owners
         .iter()
