@@ -3,6 +3,7 @@
 mod checks;
 mod costs;
 mod environment;
+mod mutations;
 mod rules;
 mod stack;
 mod work;
