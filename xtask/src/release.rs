@@ -141,11 +141,7 @@ fn third_party(shell: &Shell) -> Result<String> {
     );
     let tree = tree.quiet().read()?;
     let used = |package: &Json| {
-        let line = format!(
-            "{} v{}",
-            text(package, "name"),
-            text(package, "version")
-        );
+        let line = format!("{} v{}", text(package, "name"), text(package, "version"));
         tree.lines()
             .any(|used| used == line || used.starts_with(&format!("{line} (proc-macro)")))
     };
