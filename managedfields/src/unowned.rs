@@ -124,6 +124,7 @@ fn words(errors: &ValidationErrors) -> String {
             Some((last, above)) => (last.to_string(), above),
             None => (String::new(), &error.path[..]),
         };
+        // Go names the list of an item that is at fault, not the item.
         let at_parent = |text: String| {
             let path: Path = above.iter().cloned().collect();
             if above.is_empty() {

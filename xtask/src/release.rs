@@ -51,6 +51,7 @@ pub(crate) fn release() -> Result<()> {
     shell.change_dir(workspace());
     let version = version(&shell)?;
     check_versions(&shell, &version)?;
+    // Files of an earlier release would be in the checksums.
     let dist = target().join("dist");
     shell.remove_path(&dist)?;
     shell.create_dir(&dist)?;
@@ -140,6 +141,7 @@ fn third_party(shell: &Shell) -> Result<String> {
         "cargo tree --locked -p fieldmanager-cli -e normal --prefix none --format {format}"
     );
     let tree = tree.quiet().read()?;
+    // The packages of this workspace have a path in the tree, so they are not among those.
     let used = |package: &Json| {
         let line = format!("{} v{}", text(package, "name"), text(package, "version"));
         tree.lines()

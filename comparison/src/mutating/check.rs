@@ -44,6 +44,7 @@ impl Suite for Mutating {
         };
         out.tally.count("mutations", format!("{kind}: {outcome}"));
 
+        // A fault may have other words than in Go, but must be found where Go finds one.
         let (theirs_text, ours_text) = (text(theirs, "error"), text(&ours, "error"));
         if same_value(theirs, &ours) {
             return Ok(out);

@@ -18,6 +18,7 @@ pub(super) fn case(seed: u64) -> Json {
     let spec = Objects::new(&mut rng, &types, false).object();
     let config = Objects::new(&mut rng, &types, false).derived(&spec);
 
+    // The object has a specification of a random type.
     let mut definitions = types.write("", &Default::default());
     let field = |name: &str, ty: Json| json!({"name": name, "type": ty});
     let fields = [
@@ -32,7 +33,7 @@ pub(super) fn case(seed: u64) -> Json {
     }
 
     let is_patch = rng.chance(35);
-    let mut writer = Writer {
+    let mut writer = ExpressionWriter {
         rng: &mut rng,
         object: &object,
     };
@@ -53,12 +54,12 @@ pub(super) fn case(seed: u64) -> Json {
 }
 
 /// Writes expressions about an object.
-struct Writer<'a> {
+struct ExpressionWriter<'a> {
     rng: &'a mut Random,
     object: &'a Json,
 }
 
-impl Writer<'_> {
+impl ExpressionWriter<'_> {
     fn configuration(&mut self, config: &Json) -> String {
         let spec = self.value(config, "Object.spec", 0);
         let spec = match self.rng.below(12) {
@@ -81,6 +82,7 @@ impl Writer<'_> {
     fn patch(&mut self, config: &Json) -> String {
         let mut operations = Vec::new();
         for _ in 0..self.rng.between(1, 3) {
+            // Mostly a path that exists, sometimes with a step more.
             let places = places(self.object);
             let mut path = match self.rng.pick(&places) {
                 Some((path, _)) if self.rng.chance(85) => path.clone(),
@@ -97,6 +99,7 @@ impl Writer<'_> {
                 3 => path.push_str("' + '/' + jsonpatch.escapeKey('a/b~c') + '"),
                 _ => {}
             }
+
             let parts = crate::json::places(config);
             let value = self
                 .rng
@@ -107,6 +110,7 @@ impl Writer<'_> {
             let op = self.rng.name(&[
                 "add", "add", "add", "replace", "remove", "test", "move", "copy", "ad",
             ]);
+
             let from = if matches!(op, "move" | "copy") && self.rng.chance(95) {
                 let places = crate::json::places(self.object);
                 let from = self
@@ -122,10 +126,12 @@ impl Writer<'_> {
             } else {
                 format!(", value: {value}")
             };
+
             operations.push(format!(
                 "JSONPatch{{op: '{op}', path: '{path}'{from}{value}}}"
             ));
         }
+
         let list = format!("[{}]", operations.join(", "));
         if self.rng.chance(5) {
             format!("{list} + {list}")
@@ -139,6 +145,7 @@ impl Writer<'_> {
         if depth < 8 && self.rng.chance(4) {
             return self.other(value, of, depth);
         }
+
         match value {
             Json::Array(items) => {
                 let parts: Vec<String> = items
@@ -211,6 +218,7 @@ impl Writer<'_> {
                     format!("{out}.{step}")
                 }
             });
+
         let literal = self.value(value, of, depth + 1);
         match self.rng.below(11) {
             0 => format!("dyn({literal})"),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fieldmanager_value::Value;
 
-use crate::observation::Meter;
+use crate::meter::Meter;
 use crate::{Admission, AdmissionRequest, Admitted, Cluster, Denial, Observed, Round};
 
 /// Asks all participants in turn to change the object of a request, and once more if a webhook or a policy changed it. The

@@ -198,7 +198,7 @@ pub(crate) type Compiled = Result<Expression, String>;
 
 /// Why an expression of several has no value.
 #[derive(Clone, Debug)]
-pub(crate) enum Fault {
+pub(crate) enum ExpressionFault {
     /// It failed.
     Own(String),
     /// The budget does not last, so that none of them counts.
@@ -211,17 +211,17 @@ pub(crate) enum Fault {
 pub(crate) fn evaluate<'a>(
     activation: &mut Activation<'a>,
     compiled: &Compiled,
-) -> Result<ExpressionValue<'a>, Fault> {
+) -> Result<ExpressionValue<'a>, ExpressionFault> {
     let expression = compiled
         .as_ref()
-        .map_err(|fault| Fault::Own(format!("compilation error: {fault}")))?;
+        .map_err(|fault| ExpressionFault::Own(format!("compilation error: {fault}")))?;
     activation
         .evaluate(expression)
         .map_err(|error| match error {
-            EvaluationError::Failed(text) => Fault::Own(text),
+            EvaluationError::Failed(text) => ExpressionFault::Own(text),
             // Who asks repeats the evaluation if a decision was missing.
             EvaluationError::OutOfBudget | EvaluationError::Undecided => {
-                Fault::Budget(OUT_OF_BUDGET.to_owned())
+                ExpressionFault::Budget(OUT_OF_BUDGET.to_owned())
             }
         })
 }
@@ -259,8 +259,8 @@ pub(crate) fn all_hold(
     for condition in conditions {
         match evaluate(&mut activation, condition) {
             Ok(value) => has_false |= value.as_bool() == Some(false),
-            Err(Fault::Own(text)) => faults.push(text),
-            Err(Fault::Budget(text)) => return Err(text),
+            Err(ExpressionFault::Own(text)) => faults.push(text),
+            Err(ExpressionFault::Budget(text)) => return Err(text),
         }
     }
 

@@ -11,6 +11,7 @@ pub mod conversion;
 mod denial;
 mod expressions;
 mod matching;
+mod meter;
 mod observation;
 mod patch;
 pub mod plugins;

@@ -1,8 +1,8 @@
 //! What the server measures of admission.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::{AdmissionOperation, AdmissionRequest, Cluster};
+use crate::AdmissionOperation;
 
 /// One measurement of admission.
 ///
@@ -40,38 +40,4 @@ pub enum Observed<'a> {
         /// Whether the call failed, which does not matter to the webhook.
         fails_open: bool,
     },
-}
-
-/// Measures from its start.
-pub(crate) struct Meter<'a> {
-    cluster: &'a dyn Cluster,
-    phase: &'static str,
-    operation: AdmissionOperation,
-    since: Instant,
-}
-
-impl<'a> Meter<'a> {
-    pub(crate) fn start(
-        cluster: &'a dyn Cluster,
-        phase: &'static str,
-        request: &AdmissionRequest<'_>,
-    ) -> Self {
-        Meter {
-            cluster,
-            phase,
-            operation: request.operation,
-            since: Instant::now(),
-        }
-    }
-
-    /// Tells the server what was measured.
-    pub(crate) fn stop(&self, subject: Observed<'_>, is_rejected: bool) {
-        self.cluster.observe(&Observation {
-            subject,
-            phase: self.phase,
-            operation: self.operation,
-            is_rejected,
-            took: self.since.elapsed(),
-        });
-    }
 }

@@ -130,28 +130,33 @@ fn words(operation: &Value, fault: &OperationFault) -> String {
             format!("replace operation does not apply: doc is missing key: {at}: {MISSING}")
         }
         OperationFault::Index { path: at, .. } => {
-            let key = last(at);
-            let is_source = matches!(op, "move" | "copy") && at == operation.string("from");
-            let adds = op == "add" || matches!(op, "move" | "copy") && !is_source;
-            let cause = match key.parse::<i64>() {
-                Ok(_) => format!("Unable to access invalid index: {key}: invalid index referenced"),
-                Err(_) => format!("strconv.Atoi: parsing \"{key}\": invalid syntax"),
-            };
-            let cause = match key.parse::<i64>() {
-                Err(_) if adds => format!("value was not a proper array index: '{key}': {cause}"),
-                _ => cause,
-            };
-            match op {
-                "copy" if is_source => format!("error in copy for from: '{at}': {cause}"),
-                "copy" => format!("error while adding value during copy: {cause}"),
-                "move" if is_source => format!("error in move for path: '{key}': {cause}"),
-                _ => format!("error in {op} for path: '{at}': {cause}"),
-            }
+            index_words(op, at, &last(at), at == operation.string("from"))
         }
         OperationFault::RootValue { .. } => {
             "replace operation value must be object or array: %!w(<nil>)".to_owned()
         }
         OperationFault::Test { path, .. } => format!("testing value {path} failed: test failed"),
         other => other.to_string(),
+    }
+}
+
+/// The fault of an index, which is the key at the end of a path. `is_from` says whether the path is that of `from`.
+fn index_words(op: &str, at: &str, key: &str, is_from: bool) -> String {
+    let is_source = is_from && matches!(op, "move" | "copy");
+    let adds = op == "add" || matches!(op, "move" | "copy") && !is_source;
+    let cause = match key.parse::<i64>() {
+        Ok(_) => format!("Unable to access invalid index: {key}: invalid index referenced"),
+        Err(_) => format!("strconv.Atoi: parsing \"{key}\": invalid syntax"),
+    };
+    let cause = match key.parse::<i64>() {
+        Err(_) if adds => format!("value was not a proper array index: '{key}': {cause}"),
+        _ => cause,
+    };
+
+    match op {
+        "copy" if is_source => format!("error in copy for from: '{at}': {cause}"),
+        "copy" => format!("error while adding value during copy: {cause}"),
+        "move" if is_source => format!("error in move for path: '{key}': {cause}"),
+        _ => format!("error in {op} for path: '{at}': {cause}"),
     }
 }

@@ -76,6 +76,7 @@ impl AdmissionMetrics {
             prometheus::Result::Ok(counter)
         };
 
+        // The first six buckets are those of steps and plugins; webhooks have all of them.
         let own = ["name", "type", "operation", "rejected"];
         let [_, step @ ..] = own;
         Ok(AdmissionMetrics {
@@ -147,6 +148,7 @@ impl AdmissionMetrics {
             } => (code.min(MAX_CODE).to_string(), error, fails_open, webhook),
         };
 
+        // Names come from clients, so their number is bounded.
         self.make_room(name);
         observe(&self.webhooks, &[name, phase, operation, rejected], took);
         increase(&self.calls, &[name, phase, operation, &code, rejected]);

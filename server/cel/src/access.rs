@@ -52,7 +52,7 @@ pub trait Authorizer {
 
 /// A step on the way from `authorizer` to a decision.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Access {
+pub(crate) enum AccessVal {
     Authorizer(AccessQuestion),
     Path(AccessQuestion),
     Group(AccessQuestion),
@@ -66,14 +66,14 @@ pub(crate) enum Access {
 pub(crate) const AUTHORIZER: &str = "kubernetes.authorization.Authorizer";
 pub(crate) const RESOURCE_CHECK: &str = "kubernetes.authorization.ResourceCheck";
 
-impl Access {
+impl AccessVal {
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
-            Access::Authorizer(_) => AUTHORIZER,
-            Access::Path(_) => "kubernetes.authorization.PathCheck",
-            Access::Group(_) => "kubernetes.authorization.GroupCheck",
-            Access::Resource(_) => RESOURCE_CHECK,
-            Access::Asked(_) | Access::Decision(_) => "kubernetes.authorization.Decision",
+            AccessVal::Authorizer(_) => AUTHORIZER,
+            AccessVal::Path(_) => "kubernetes.authorization.PathCheck",
+            AccessVal::Group(_) => "kubernetes.authorization.GroupCheck",
+            AccessVal::Resource(_) => RESOURCE_CHECK,
+            AccessVal::Asked(_) | AccessVal::Decision(_) => "kubernetes.authorization.Decision",
         }
     }
 }

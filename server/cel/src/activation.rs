@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 
-use crate::access::{Access, AccessDecision, AccessQuestion, Authorizer};
+use crate::access::{AccessVal, AccessDecision, AccessQuestion, Authorizer};
 use crate::environment::{Environment, Expression, InputType};
 use crate::evaluate::{Outside, missing, run};
 use crate::evaluated::RULE_BUDGET;
@@ -78,10 +78,10 @@ impl Environment {
             match inputs.iter().find(|(known, _)| known == name) {
                 Some((_, ExpressionInput::Value(value))) => Ok(read_dynamic(value)),
                 Some((_, ExpressionInput::Authorizer(question))) => {
-                    access(Access::Authorizer(question.clone()))
+                    access(AccessVal::Authorizer(question.clone()))
                 }
                 Some((_, ExpressionInput::ResourceCheck(question))) => {
-                    access(Access::Resource(question.clone()))
+                    access(AccessVal::Resource(question.clone()))
                 }
                 None => missing(name),
             }

@@ -9,7 +9,7 @@ use fieldmanager_value::internal::with_room;
 use crate::access::{AUTHORIZER, RESOURCE_CHECK};
 use crate::check::checker;
 use crate::check::declared::type_of;
-use crate::check::scope::{Declared, Scope};
+use crate::check::scope::{DeclaredInputs, Scope};
 use crate::check::types::{BOOL, STRING, Steps, Type};
 use crate::check::{RuleOptions, constants, literals};
 use crate::expression::Program;
@@ -176,7 +176,7 @@ impl Environment {
 
     fn checked(
         &self,
-        declared: &Declared<'_>,
+        declared: &DeclaredInputs<'_>,
         source: &str,
         expected: &[ExpressionType],
     ) -> Result<(Expression, Type<'static>), String> {
@@ -191,6 +191,7 @@ impl Environment {
             has_patch_types: expected.iter().any(is_mutation),
             ..self.options
         };
+        // The depth of an expression is bounded, and still needs more room than a thread may have.
         with_stack(|| {
             let failed = |text: String| format!("compilation failed: {text}");
             let mut tree = Tree::parse(source).map_err(failed)?;
@@ -214,9 +215,9 @@ impl Environment {
         })
     }
 
-    fn declared(&self) -> Declared<'_> {
+    fn declared(&self) -> DeclaredInputs<'_> {
         let variables = self.variables.iter();
-        Declared {
+        DeclaredInputs {
             names: self
                 .inputs
                 .iter()

@@ -10,14 +10,13 @@ use std::sync::Arc;
 use fieldmanager_value::Str;
 use fieldmanager_value::internal::level;
 
-use crate::access::{Access, AccessDecision, AccessQuestion};
+use crate::access::{AccessDecision, AccessQuestion, AccessVal};
 use crate::display::shown;
 use crate::equality;
 use crate::expression::{Expr, Fold, Program, Step};
 use crate::functions::{self, Call, traversal};
-use crate::message::MessageVal;
 use crate::meter::{Meter, WORK};
-use crate::value::{Fault, Key, ListVal, MapVal, Outcome, Val, fault, no_overload};
+use crate::value::{Fault, Key, ListVal, MapVal, MessageVal, Outcome, Val, fault, no_overload};
 
 /// The cost of making a list.
 const LIST: u64 = 10;
@@ -308,11 +307,11 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         let (Val::Access(access), Some(outside)) = (&value, self.outside) else {
             return Ok(value);
         };
-        let Access::Asked(question) = &**access else {
+        let AccessVal::Asked(question) = &**access else {
             return Ok(value);
         };
         let decision = outside.decide(question)?;
-        Ok(Val::Access(Arc::new(Access::Decision(decision))))
+        Ok(Val::Access(Arc::new(AccessVal::Decision(decision))))
     }
 
     /// The values of arguments, with stand-ins for the ones that fail, and the first fault. With `stops`, the arguments after a

@@ -10,21 +10,13 @@ use fieldmanager_value::Str;
 use crate::check::types::{STRING, Type};
 use crate::equality;
 use crate::meter::Meter;
-use crate::value::{Fault, Outcome, Val, fault};
+use crate::value::{Fault, MessageVal, Outcome, Val, fault};
 
 const OBJECT: &str = "Object";
 const PATCH: &str = "JSONPatch";
 
 /// The fields of a patch that are strings.
 const TEXTS: [&str; 3] = ["op", "path", "from"];
-
-/// A value of one of the types.
-#[derive(Clone, Debug)]
-pub(crate) struct MessageVal<'a> {
-    /// The name of the type, such as `Object.spec`.
-    pub(crate) name: Str,
-    pub(crate) fields: BTreeMap<Str, Val<'a>>,
-}
 
 /// The name of a type, as it is written; `None` if there is no such type.
 pub(crate) fn type_name(written: &str) -> Option<&str> {

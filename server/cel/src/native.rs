@@ -9,10 +9,10 @@ use fieldmanager_value::internal::go_format::quote;
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
 
-use crate::message::{MessageVal, native_type};
+use crate::message::native_type;
 use crate::meter::{Meter, WORK};
 use crate::time::seconds;
-use crate::value::{Key, ListVal, MapVal, Val};
+use crate::value::{Key, ListVal, MapVal, MessageVal, Val};
 
 /// Why a value cannot be written as JSON.
 const NO_JSON: &str =
@@ -23,7 +23,7 @@ const SAFE: u64 = (1 << 53) - 1;
 
 /// What a message becomes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Target {
+enum NativeTarget {
     /// Values of Go.
     Configuration,
     /// A value of protobuf, whose numbers are floats.
@@ -72,7 +72,7 @@ pub(crate) fn configuration(value: &Val<'_>) -> Result<Value, String> {
         ));
     };
     check_names(message)?;
-    Target::Configuration
+    NativeTarget::Configuration
         .message(message)
         .map_err(|fault| match fault {
             NativeFault::Key(_) => "invalid return type: *dynamic.ObjectVal".to_owned(),
@@ -161,7 +161,7 @@ fn check(value: &Val<'_>, path: &mut Vec<String>, faults: &mut Vec<String>) {
     });
 }
 
-impl Target {
+impl NativeTarget {
     fn message(self, message: &MessageVal<'_>) -> Result<Value, NativeFault> {
         let fields = message.fields.iter().map(|(name, value)| {
             let value = self.field(value, false).map_err(|fault| match fault {
@@ -188,6 +188,7 @@ impl Target {
                 });
                 Ok(Value::List(items.collect::<Result<List, _>>()?))
             }
+
             Val::Map(map) => {
                 let is_made = matches!(map, MapVal::Made(_));
                 entries(map, |key, value| {
@@ -206,6 +207,7 @@ impl Target {
                     Ok((name.clone(), value?))
                 })
             }
+
             // A message with a key of another type is an error inside the value here.
             Val::Message(message) if !message.is_patch() => {
                 self.message(message).map_err(|fault| match fault {
@@ -235,12 +237,12 @@ impl Target {
             (Val::Bool(flag), _) => Ok(Value::Bool(*flag)),
             (Val::String(text), _) => Ok(Value::from(text)),
             (Val::Type(name), _) => Ok(Value::from(*name)),
-            (Val::Int(number), Target::Configuration) => Ok(Value::Int(*number)),
-            (Val::Double(number), Target::Configuration) => Ok(Value::Float(*number)),
-            (Val::Int(number), Target::Patch) => float(*number as f64),
-            (Val::Uint(number), Target::Patch) => float(*number as f64),
-            (Val::Double(number), Target::Patch) => float(*number),
-            (Val::Bytes(bytes), Target::Patch) => Ok(Value::from(STANDARD.encode(bytes))),
+            (Val::Int(number), NativeTarget::Configuration) => Ok(Value::Int(*number)),
+            (Val::Double(number), NativeTarget::Configuration) => Ok(Value::Float(*number)),
+            (Val::Int(number), NativeTarget::Patch) => float(*number as f64),
+            (Val::Uint(number), NativeTarget::Patch) => float(*number as f64),
+            (Val::Double(number), NativeTarget::Patch) => float(*number),
+            (Val::Bytes(bytes), NativeTarget::Patch) => Ok(Value::from(STANDARD.encode(bytes))),
             (Val::Optional(None), _) => Ok(Value::Null),
             (Val::Optional(Some(value)), _) => self.member(value),
             (other, _) => Err(NativeFault::Type(native_type(other))),
@@ -299,6 +301,7 @@ fn json(value: &Val<'_>) -> Result<Value, String> {
     level(|| match value {
         Val::Null => Ok(Value::Null),
         Val::Bool(flag) => Ok(Value::Bool(*flag)),
+        // JSON has no more exact integers.
         Val::Int(number) if number.unsigned_abs() > SAFE => Ok(Value::from(number.to_string())),
         Val::Int(number) => Ok(Value::Int(*number)),
         Val::Uint(number) => match i64::try_from(*number) {
@@ -306,12 +309,14 @@ fn json(value: &Val<'_>) -> Result<Value, String> {
             _ => Ok(Value::from(number.to_string())),
         },
         Val::Double(number) => float(*number).map_err(NativeFault::text),
+
         Val::String(text) => Ok(Value::from(text)),
         Val::Bytes(bytes) => Ok(Value::from(STANDARD.encode(bytes))),
         Val::Duration(nanoseconds) => Ok(Value::from(seconds(*nanoseconds))),
         Val::Timestamp(time) => Ok(Value::from(time.to_string())),
         Val::Optional(Some(value)) => json(value),
         Val::Optional(None) => Err("optional.none() dereference".to_owned()),
+
         Val::List(list) => {
             let items = list.iter().map(|item| match item {
                 Ok(item) => json(&item),
@@ -329,10 +334,13 @@ fn json(value: &Val<'_>) -> Result<Value, String> {
                 ))
             }
         }),
+
         Val::Message(message) if message.is_patch() => {
             Err("cannot convert to native type: *structpb.Value".to_owned())
         }
-        Val::Message(message) => Target::Patch.message(message).map_err(NativeFault::text),
+        Val::Message(message) => NativeTarget::Patch
+            .message(message)
+            .map_err(NativeFault::text),
         Val::Type(_) => Err("type conversion not supported for 'type'".to_owned()),
         other => {
             let found = other.go_type();

@@ -9,8 +9,7 @@ use fieldmanager_structural::Structural;
 use fieldmanager_structural::internal::Quantity;
 use fieldmanager_value::{List, Map, Str, Value};
 
-use crate::access::Access;
-use crate::message::MessageVal;
+use crate::access::AccessVal;
 use crate::url::Url;
 
 /// The type of the variables of an environment.
@@ -74,9 +73,17 @@ pub(crate) enum Val<'a> {
     /// The name of a format.
     Format(&'static str),
     /// A step of a question to an authorizer.
-    Access(Arc<Access>),
+    Access(Arc<AccessVal>),
     /// The variables of an environment, which are evaluated when they are selected.
     Variables,
+}
+
+/// A message of mutations.
+#[derive(Clone, Debug)]
+pub(crate) struct MessageVal<'a> {
+    /// The name of the type, such as `Object.spec`.
+    pub(crate) name: Str,
+    pub(crate) fields: BTreeMap<Str, Val<'a>>,
 }
 
 /// A list of the object, or one that an expression made.

@@ -15,7 +15,7 @@ use bytesize::ByteSize;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use answers::{PlanArgs, VerdictArgs, VerdictFormat, WhyArgs};
-pub(crate) use common::{Format, OutputArgs, TypeArgs};
+pub(crate) use common::{Format, OutputArgs, ReportFormat, TypeArgs};
 pub(crate) use conformance::{ConformanceArgs, ConformanceReport};
 pub(crate) use envtest::EnvtestArgs;
 pub(crate) use managed::{
@@ -274,13 +274,6 @@ pub(crate) struct ImportArgs {
     pub(crate) keep_good: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReportFormat {
-    #[default]
-    Text,
-    Json,
 }
 
 #[derive(clap::Args)]

@@ -31,7 +31,7 @@ const ORDER: [(&str, &[&str]); 8] = [
 ];
 
 /// What is found in an object.
-struct Check {
+struct PolicyCheck {
     environment: Environment,
     errors: Vec<FieldError>,
 }
@@ -83,7 +83,7 @@ fn of_webhooks(object: &Value, live: Option<&Value>) -> Vec<FieldError> {
     if live.is_some_and(|live| conditions(live) == conditions(object)) {
         return Vec::new();
     }
-    let mut check = Check::new(&[AUTHORIZER], live);
+    let mut check = PolicyCheck::new(&[AUTHORIZER], live);
     for (at, webhook) in items(object, "webhooks").enumerate() {
         check.conditions(webhook, &FieldPath::root("webhooks").index(at));
     }
@@ -99,7 +99,7 @@ fn of_policy(object: &Value, live: Option<&Value>, mutates: bool) -> Vec<FieldEr
     let mut errors = Vec::new();
     if !(kept("matchConditions") && kept("paramKind")) {
         // Conditions are checked without variables, although they can use them.
-        let mut check = Check::new(&names, live);
+        let mut check = PolicyCheck::new(&names, live);
         check.conditions(spec, &path);
         errors = check.errors;
     }
@@ -107,7 +107,7 @@ fn of_policy(object: &Value, live: Option<&Value>, mutates: bool) -> Vec<FieldEr
     let has_variables = mutates || items(spec, "variables").next().is_some();
     let variables = Some(VARIABLES).filter(|_| has_variables);
     let [params, authorizer] = names;
-    let mut check = Check::new(&[params, authorizer, variables.unwrap_or_default()], live);
+    let mut check = PolicyCheck::new(&[params, authorizer, variables.unwrap_or_default()], live);
     check.errors = errors;
     for (at, variable) in items(spec, "variables").enumerate() {
         let source = variable.string("expression");
@@ -127,14 +127,14 @@ fn of_policy(object: &Value, live: Option<&Value>, mutates: bool) -> Vec<FieldEr
     check.errors
 }
 
-impl Check {
+impl PolicyCheck {
     fn new(names: &[&str], live: Option<&Value>) -> Self {
         let environment = environment(names);
         let environment = match live {
             Some(_) => environment,
             None => environment.for_new(),
         };
-        Check {
+        PolicyCheck {
             environment,
             errors: Vec::new(),
         }

@@ -10,7 +10,7 @@ use super::mutation::MutationKind;
 use super::source::{Invocation, Policies, select};
 use super::validating::namespace_of;
 use crate::expressions::{
-    AUTHORIZER, BUDGET, Compiled, Condition, Fault, Inputs, PARAMS, VARIABLES, all_hold,
+    AUTHORIZER, BUDGET, Compiled, Condition, ExpressionFault, Inputs, PARAMS, VARIABLES, all_hold,
     conditions, decide, environment, evaluate,
 };
 use crate::matching::items;
@@ -312,6 +312,7 @@ impl Mutation {
         if let Err(text) = compiled {
             return Ok(Err(text.clone()));
         }
+
         let (request, cluster) = (&around.request, around.cluster);
         let seen = [&*selected.group, &selected.version, &selected.resource];
         let inputs = Inputs {
@@ -322,14 +323,17 @@ impl Mutation {
             params,
             resource: request.access_question(),
         };
+
         // Each mutation has a budget of its own.
         let mutated = decide(request.user, cluster, |authorizer| {
             let mut activation = inputs.activate(&evaluator.environment, Some(authorizer), BUDGET);
             let value = evaluate(&mut activation, compiled);
-            let value = value.map_err(|(Fault::Own(text) | Fault::Budget(text))| text)?;
+            let value = value
+                .map_err(|(ExpressionFault::Own(text) | ExpressionFault::Budget(text))| text)?;
             let merge = |config: &Value| cluster.merge(&selected.kind, object, config);
             kind.apply(&value, object, &merge)
         });
+
         let mutated = match mutated.await? {
             Ok(mutated) if kind == MutationKind::Patch => {
                 cluster.decoded_strictly(&selected.kind, mutated)?

@@ -17,23 +17,23 @@ pub(crate) struct Policies<E> {
     /// The resources of the policies and of their bindings.
     resources: [&'static str; 2],
     compile: fn(&Value) -> E,
-    known: Mutex<Option<Known<E>>>,
+    known: Mutex<Option<ReadPolicies<E>>>,
 }
 
 /// What was made of lists of policies and bindings.
-struct Known<E> {
+struct ReadPolicies<E> {
     lists: [Arc<Vec<Value>>; 2],
     hooks: Arc<Vec<Hook<E>>>,
 }
 
 /// A policy with its bindings.
 pub(crate) struct Hook<E> {
-    pub(crate) policy: Arc<Policy<E>>,
+    pub(crate) policy: Arc<BoundPolicy<E>>,
     bindings: Vec<Binding>,
 }
 
 /// A policy.
-pub(crate) struct Policy<E> {
+pub(crate) struct BoundPolicy<E> {
     pub(crate) name: String,
     spec: Value,
     constraints: Constraints,
@@ -55,7 +55,7 @@ pub(crate) struct Binding {
 
 /// A policy that a request has to pass, by a binding.
 pub(crate) struct Invocation<'h, E> {
-    pub(crate) policy: &'h Policy<E>,
+    pub(crate) policy: &'h BoundPolicy<E>,
     /// `None` if the policy itself cannot be used.
     pub(crate) binding: Option<&'h Binding>,
     /// What the policy sees and its parameters, or why it cannot be evaluated.
@@ -96,7 +96,7 @@ impl<E> Policies<E> {
 
         let before = known.as_ref().map(|known| known.hooks.clone());
         let hooks = Arc::new(self.read(&lists, before.as_deref().map_or(&[], Vec::as_slice)));
-        *known = Some(Known {
+        *known = Some(ReadPolicies {
             lists,
             hooks: hooks.clone(),
         });
@@ -109,7 +109,7 @@ impl<E> Policies<E> {
         before: &[Hook<E>],
     ) -> Vec<Hook<E>> {
         let before = before.iter().map(|hook| (&*hook.policy.name, &hook.policy));
-        let before: BTreeMap<&str, &Arc<Policy<E>>> = before.collect();
+        let before: BTreeMap<&str, &Arc<BoundPolicy<E>>> = before.collect();
         let mut bound: BTreeMap<&str, Vec<Binding>> = BTreeMap::new();
         for binding in bindings.iter() {
             let policy = field(binding, "spec").string("policyName");
@@ -130,7 +130,7 @@ impl<E> Policies<E> {
             let spec = field(policy, "spec");
             let policy = match before.get(name) {
                 Some(known) if known.spec == *spec => (*known).clone(),
-                _ => Arc::new(Policy::read(name, spec, (self.compile)(spec))),
+                _ => Arc::new(BoundPolicy::read(name, spec, (self.compile)(spec))),
             };
             hooks.push(Hook { policy, bindings });
         }
@@ -196,10 +196,10 @@ pub(crate) async fn select<'h, E>(
     out
 }
 
-impl<E> Policy<E> {
+impl<E> BoundPolicy<E> {
     fn read(name: &str, spec: &Value, evaluator: E) -> Self {
         let param_kind = spec.get("paramKind").filter(|kind| !kind.is_null());
-        Policy {
+        BoundPolicy {
             name: name.to_owned(),
             constraints: Constraints::of_policy(field(spec, "matchConstraints")),
             param_kind: param_kind.map(|kind| {

@@ -7,10 +7,10 @@ use fieldmanager_managedfields::Cause;
 use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_value::Value;
 
-use super::source::{Binding, Invocation, Policies, Policy, select};
+use super::source::{Binding, BoundPolicy, Invocation, Policies, select};
 use crate::expressions::{
-    AUTHORIZER, BUDGET, Compiled, Condition, Decisions, Fault, Inputs, PARAMS, VARIABLES, all_hold,
-    conditions, decide, environment, evaluate, visible_namespace,
+    AUTHORIZER, BUDGET, Compiled, Condition, Decisions, ExpressionFault, Inputs, PARAMS, VARIABLES,
+    all_hold, conditions, decide, environment, evaluate, visible_namespace,
 };
 use crate::matching::{items, not_found};
 use crate::versioned::Versioned;
@@ -65,7 +65,7 @@ struct Violation {
 
 /// What a policy makes of a request with one parameter.
 #[derive(Default)]
-struct Verdict {
+struct PolicyVerdict {
     /// The violations, by the places of the validations.
     violations: Vec<(usize, Violation)>,
     annotations: Vec<(String, String)>,
@@ -159,7 +159,7 @@ async fn judge(
     request: &AdmissionRequest<'_>,
     namespace: Option<&Value>,
     cluster: &dyn Cluster,
-) -> Result<Result<Vec<Verdict>, String>, Denial> {
+) -> Result<Result<Vec<PolicyVerdict>, String>, Denial> {
     let (selected, params) = match &invocation.subject {
         Ok(subject) => subject,
         Err(text) => return Ok(Err(text.clone())),
@@ -274,24 +274,24 @@ impl Validations {
         inputs: &Inputs<'_>,
         authorizer: &Decisions,
         ignores_failures: bool,
-    ) -> Verdict {
-        let failed = |text: String| Verdict {
+    ) -> PolicyVerdict {
+        let failed = |text: String| PolicyVerdict {
             violations: Vec::from_iter(
                 Violation::of_fault(text, ignores_failures).map(|it| (0, it)),
             ),
-            ..Verdict::default()
+            ..PolicyVerdict::default()
         };
         if !self.conditions.is_empty() {
             match all_hold(&self.environment, &self.conditions, outside, authorizer) {
                 Ok(true) => {}
-                Ok(false) => return Verdict::default(),
+                Ok(false) => return PolicyVerdict::default(),
                 Err(text) => return failed(text),
             }
         }
         let mut verdict = match self.validate(inputs, authorizer, ignores_failures) {
-            Ok(violations) => Verdict {
+            Ok(violations) => PolicyVerdict {
                 violations,
-                ..Verdict::default()
+                ..PolicyVerdict::default()
             },
             Err(text) => return failed(text),
         };
@@ -306,9 +306,9 @@ impl Validations {
                         verdict.annotations.push((key.clone(), text.to_owned()));
                     }
                 }
-                Err(Fault::Own(_)) if ignores_failures => {}
-                Err(Fault::Own(text)) => verdict.faults.push(text),
-                Err(Fault::Budget(text)) => return failed(text),
+                Err(ExpressionFault::Own(_)) if ignores_failures => {}
+                Err(ExpressionFault::Own(text)) => verdict.faults.push(text),
+                Err(ExpressionFault::Budget(text)) => return failed(text),
             }
         }
         verdict
@@ -326,8 +326,8 @@ impl Validations {
         for validation in &self.validations {
             match evaluate(&mut activation, &validation.expression) {
                 Ok(value) => outcomes.push(Ok(value.as_bool() == Some(true))),
-                Err(Fault::Own(text)) => outcomes.push(Err(text)),
-                Err(Fault::Budget(text)) => return Err(text),
+                Err(ExpressionFault::Own(text)) => outcomes.push(Err(text)),
+                Err(ExpressionFault::Budget(text)) => return Err(text),
             }
         }
 
@@ -339,8 +339,8 @@ impl Validations {
             let source = validation.message_expression.as_ref();
             match source.map(|source| evaluate(&mut activation, source)) {
                 Some(Ok(value)) => made.push(value.as_str().map(str::to_owned)),
-                Some(Err(Fault::Budget(text))) => messages = Err(text),
-                Some(Err(Fault::Own(_))) | None => made.push(None),
+                Some(Err(ExpressionFault::Budget(text))) => messages = Err(text),
+                Some(Err(ExpressionFault::Own(_))) | None => made.push(None),
             }
         }
 
@@ -411,7 +411,12 @@ impl Dispatched {
         }
     }
 
-    fn add(&mut self, policy: &Policy<Validations>, binding: &Binding, verdict: Verdict) {
+    fn add(
+        &mut self,
+        policy: &BoundPolicy<Validations>,
+        binding: &Binding,
+        verdict: PolicyVerdict,
+    ) {
         for (at, violation) in verdict.violations {
             for action in &binding.actions {
                 match action.as_str() {
@@ -443,7 +448,13 @@ impl Dispatched {
     }
 
     /// Keeps a violation for the log.
-    fn log(&mut self, at: usize, policy: &Policy<Validations>, binding: &Binding, message: &str) {
+    fn log(
+        &mut self,
+        at: usize,
+        policy: &BoundPolicy<Validations>,
+        binding: &Binding,
+        message: &str,
+    ) {
         let json = |text: &str| Value::from(text).to_json();
         let actions = Value::from(binding.actions.clone()).to_json();
         if self.logged.len() < LOGGED {

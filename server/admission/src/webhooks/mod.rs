@@ -19,7 +19,7 @@ use fieldmanager_value::internal::go_format::quote;
 use futures::future::{FutureExt, join_all};
 
 use crate::expressions::{AUTHORIZER, Decisions, Inputs, all_hold, decide, environment};
-use crate::observation::Meter;
+use crate::meter::Meter;
 use crate::versioned::Versioned;
 use crate::{
     Admission, AdmissionAnswer, AdmissionRequest, Admitted, Cluster, Denial, Equivalent, Round,

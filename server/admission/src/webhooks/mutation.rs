@@ -6,7 +6,7 @@ use fieldmanager_value::internal::go_format::quote;
 use super::configuration::Webhook;
 use super::refusal::{CallRefusal, by, failed_call, internal, observe};
 use super::review::{Response, map};
-use crate::observation::Meter;
+use crate::meter::Meter;
 use crate::patch;
 use crate::versioned::Versioned;
 use crate::{AdmissionRequest, Admitted, Cluster, Denial, Round};

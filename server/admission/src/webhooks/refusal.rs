@@ -4,7 +4,7 @@ use fieldmanager_managedfields::{Cause, Details, Status};
 use fieldmanager_value::internal::go_format::quote;
 
 use super::configuration::Webhook;
-use crate::observation::Meter;
+use crate::meter::Meter;
 use crate::{Denial, Observed};
 
 /// Why a webhook did not allow a request.

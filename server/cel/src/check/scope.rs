@@ -12,12 +12,12 @@ pub(crate) enum Scope<'s, 't> {
     /// `self` and `oldSelf` are values of a schema.
     Values(&'s Structural),
     /// The names of an environment.
-    Declared(&'t Declared<'s>),
+    Declared(&'t DeclaredInputs<'s>),
 }
 
 /// The names of an environment.
 #[derive(Default)]
-pub(crate) struct Declared<'s> {
+pub(crate) struct DeclaredInputs<'s> {
     /// The inputs, whose names may have dots.
     pub(crate) names: Vec<(&'s str, Type<'s>)>,
     /// The variables that are made by expressions.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fieldmanager_structural::internal::subdomain_1123;
 
 use super::function::{Run, size, traversal};
-use crate::access::{Access, AccessQuestion};
+use crate::access::{AccessVal, AccessQuestion};
 use crate::value::{Outcome, Val, fault, no_overload};
 
 /// The functions, but for those of a decision.
@@ -51,7 +51,7 @@ fn decided<'a>(arguments: &[Val<'a>], name: &str) -> Outcome<'a> {
     let [Val::Access(access)] = arguments else {
         return no_overload();
     };
-    let Access::Decision(decision) = &**access else {
+    let AccessVal::Decision(decision) = &**access else {
         return no_overload();
     };
     Ok(match name {
@@ -63,11 +63,11 @@ fn decided<'a>(arguments: &[Val<'a>], name: &str) -> Outcome<'a> {
 }
 
 /// The next step of a question, which adds a text to it.
-fn step<'a>(from: &Access, name: &str, text: &str) -> Outcome<'a> {
-    let (Access::Authorizer(question)
-    | Access::Path(question)
-    | Access::Group(question)
-    | Access::Resource(question)) = from
+fn step<'a>(from: &AccessVal, name: &str, text: &str) -> Outcome<'a> {
+    let (AccessVal::Authorizer(question)
+    | AccessVal::Path(question)
+    | AccessVal::Group(question)
+    | AccessVal::Resource(question)) = from
     else {
         return no_overload();
     };
@@ -87,25 +87,25 @@ fn step<'a>(from: &Access, name: &str, text: &str) -> Outcome<'a> {
 
     // The types of the checker leave few ways, but a value of an unknown type can be on a wrong one.
     let next = match (from, name) {
-        (Access::Authorizer(_), "path") if text.trim().is_empty() => {
+        (AccessVal::Authorizer(_), "path") if text.trim().is_empty() => {
             return fault("path must not be empty");
         }
-        (Access::Group(_), "resource") if text.trim().is_empty() => {
+        (AccessVal::Group(_), "resource") if text.trim().is_empty() => {
             return fault("resource must not be empty");
         }
-        (Access::Authorizer(_), "path") => Access::Path(question),
-        (Access::Authorizer(_), "group") => Access::Group(question),
-        (Access::Group(_), "resource") => Access::Resource(question),
-        (Access::Path(_) | Access::Resource(_), "check") => Access::Asked(question),
-        (Access::Resource(_), _) => Access::Resource(question),
+        (AccessVal::Authorizer(_), "path") => AccessVal::Path(question),
+        (AccessVal::Authorizer(_), "group") => AccessVal::Group(question),
+        (AccessVal::Group(_), "resource") => AccessVal::Resource(question),
+        (AccessVal::Path(_) | AccessVal::Resource(_), "check") => AccessVal::Asked(question),
+        (AccessVal::Resource(_), _) => AccessVal::Resource(question),
         _ => return no_overload(),
     };
     Ok(Val::Access(Arc::new(next)))
 }
 
 /// The authorizer for a service account.
-fn account<'a>(from: &Access, namespace: &str, name: &str) -> Outcome<'a> {
-    if !matches!(from, Access::Authorizer(_)) {
+fn account<'a>(from: &AccessVal, namespace: &str, name: &str) -> Outcome<'a> {
+    if !matches!(from, AccessVal::Authorizer(_)) {
         return no_overload();
     }
     if !subdomain_1123(name).is_empty() {
@@ -118,5 +118,5 @@ fn account<'a>(from: &Access, namespace: &str, name: &str) -> Outcome<'a> {
         service_account: Some((namespace.to_owned(), name.to_owned())),
         ..AccessQuestion::default()
     };
-    Ok(Val::Access(Arc::new(Access::Authorizer(question))))
+    Ok(Val::Access(Arc::new(AccessVal::Authorizer(question))))
 }

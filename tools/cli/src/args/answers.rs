@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::ReportFormat;
+use super::common::ReportFormat;
 use crate::answers::tool::ToolName;
 
 /// Where objects are from.

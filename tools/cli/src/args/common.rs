@@ -28,3 +28,10 @@ pub(crate) struct OutputArgs {
     #[arg(short, long, value_enum, default_value_t)]
     pub(crate) output: Format,
 }
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    #[default]
+    Text,
+    Json,
+}

@@ -69,6 +69,7 @@ async fn play_step(server: &TestServer, number: usize, step: &Value) -> Result<V
         .map(Line::from),
     );
 
+    // As it would be called for a file with this specification.
     let flag = if force { " --force" } else { "" };
     let call = format!("$ fieldmanager apply --manager {manager}{flag}");
     lines.extend([Line::default(), Style::Faint.paint(&call)]);
