@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use bytesize::ByteSize;
 use clap::{Parser, Subcommand, ValueEnum};
 
-pub(crate) use answers::{PlanArgs, VerdictArgs, VerdictFormat, WhyArgs};
+pub(crate) use answers::{AdmitArgs, PlanArgs, VerdictArgs, VerdictFormat, WhyArgs};
 pub(crate) use common::{Format, OutputArgs, ReportFormat, TypeArgs};
 pub(crate) use conformance::{ConformanceArgs, ConformanceReport};
 pub(crate) use envtest::EnvtestArgs;
@@ -89,6 +89,11 @@ pub(crate) enum Command {
     /// Inspect, check and convert schemas
     #[command(subcommand)]
     Schema(SchemaCommand),
+    /// Try policies in CEL on objects: the verdict on each, and what they change in it
+    ///
+    /// The policies and their bindings are among the sources; a policy without a binding gets one. Exits with 1 if an object is
+    /// refused.
+    Admit(AdmitArgs),
     /// Check the objects of files and folders: what would an API server say to each?
     ///
     /// Each object is created, as a trial, on an API server in this process, with strict field validation. Definitions,

@@ -54,7 +54,8 @@ pub(crate) fn lines(found: &Difference, room: Option<usize>) -> Vec<Line> {
     out
 }
 
-fn field(change: &Change) -> (Style, String) {
+/// A line for a change, and its style.
+pub(crate) fn field(change: &Change) -> (Style, String) {
     let path = text::printable(&change.path.to_string());
     match (&change.before, &change.after) {
         (None, Some(after)) => (Style::Added, format!("+ {path}: {}", shown(after))),

@@ -95,6 +95,7 @@ pub fn main() -> ExitCode {
         Command::Schema(SchemaCommand::Show(args)) => commands::schema::show(&args, files),
         Command::Schema(SchemaCommand::Check(args)) => commands::schema::check(&args, files),
         Command::Schema(SchemaCommand::Import(args)) => commands::schema::import(&args, files),
+        Command::Admit(args) => commands::admit::run(&args, files),
         Command::Check(args) => commands::check::run(&args, files),
         Command::Plan(args) => commands::plan::run(&args, files),
         Command::Why(args) => commands::why::run(&args, files),

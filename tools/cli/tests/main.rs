@@ -1,5 +1,6 @@
 //! The integration tests of this crate. They are one program, because every program links the crate again.
 
+mod admit;
 mod apply;
 mod blame;
 mod check;

@@ -59,6 +59,11 @@ fn tutorial_commands_print_the_shown_output() {
 }
 
 #[test]
+fn policies_commands_print_the_shown_output() {
+    assert_eq!(check_commands("docs/policies.md"), 1);
+}
+
+#[test]
 fn guides_commands_print_the_shown_output() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut pages = 0;

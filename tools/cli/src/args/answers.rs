@@ -60,6 +60,24 @@ pub(crate) struct VerdictArgs {
 }
 
 #[derive(clap::Args)]
+pub(crate) struct AdmitArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// Objects that exist, such as the parameters of policies; an object of the sources that exists is applied. May be
+    /// repeated
+    #[arg(long, value_name = "SOURCE")]
+    pub(crate) live: Vec<PathBuf>,
+    /// The field manager of the requests
+    #[arg(
+        long,
+        visible_alias = "field-manager",
+        value_name = "NAME",
+        default_value = "fieldmanager"
+    )]
+    pub(crate) manager: String,
+}
+
+#[derive(clap::Args)]
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,

@@ -1,5 +1,6 @@
 //! The commands, grouped by purpose.
 
+pub(crate) mod admit;
 pub(crate) mod blame;
 pub(crate) mod check;
 pub(crate) mod conformance;

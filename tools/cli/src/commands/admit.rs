@@ -1,0 +1,303 @@
+//! `admit`: what policies in CEL make of objects.
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
+use fieldmanager_apiserver::testing::{Reply, TestServer};
+use fieldmanager_apiserver::{ApiServer, Collection};
+use fieldmanager_managedfields::ManagedFields;
+use fieldmanager_managedfields::internal::Change;
+use fieldmanager_structural::internal::ObjectExt as _;
+use fieldmanager_value::Value;
+use serde_json::{Value as Json, json};
+use tokio::runtime::Runtime;
+
+use crate::answers::catalogue::Catalogue;
+use crate::answers::sources::{ObjectKey, SourceObject, Sources, key};
+use crate::args::AdmitArgs;
+use crate::error::Failure;
+use crate::files::Files;
+use crate::output::{self, Line, Style};
+use crate::{difference, text};
+
+/// The kinds of objects that are created before others are tried.
+const FIRST: [&str; 2] = ["Namespace", "CustomResourceDefinition"];
+
+/// The end of the kinds of policies and of their bindings.
+const POLICY: &str = "AdmissionPolicy";
+const BINDING: &str = "AdmissionPolicyBinding";
+
+/// The parts of an object that differ between two servers.
+const VARYING: [&str; 4] = [
+    ".metadata.uid",
+    ".metadata.resourceVersion",
+    ".metadata.creationTimestamp",
+    ".metadata.generation",
+];
+
+/// Prints the verdict on each object that is no policy, and what changed in it. Exits with 1 if one is refused.
+pub(crate) fn run(args: &AdmitArgs, files: Files) -> Result<ExitCode, Failure> {
+    let sources = Sources::new(&args.source.paths(), files)?;
+    let live = Sources::new(&args.live, files)?;
+    let mut trial = Trial::new(args)?;
+    for source in [&sources, &live] {
+        source.each(&FIRST, |item| trial.create(&readable(item)?, &FIRST))?;
+    }
+    live.each(&[], |item| trial.create_live(&readable(item)?))?;
+
+    let mut policies = Vec::new();
+    sources.each(&[], |item| {
+        let item = readable(item)?;
+        if is_policy(&item.object) {
+            policies.push(item.object);
+        }
+        Ok(())
+    })?;
+    trial.add_policies(&policies)?;
+
+    let mut refused = false;
+    sources.each(&[], |item| {
+        let item = readable(item)?;
+        let is_tried =
+            !is_policy(&item.object) && !FIRST.contains(&&*item.object.declared_kind().kind);
+        if is_tried {
+            refused |= trial.admit(&item)?;
+        }
+        Ok(())
+    })?;
+    Ok(ExitCode::from(u8::from(refused)))
+}
+
+fn readable<'t>(
+    item: Result<SourceObject<'t>, crate::answers::sources::Unreadable>,
+) -> Result<SourceObject<'t>, Failure> {
+    item.map_err(|fault| Failure::input(format!("{}:{}", fault.file, fault.line), fault.message))
+}
+
+/// Whether an object is a policy or a binding of one.
+fn is_policy(object: &Value) -> bool {
+    let kind = object.declared_kind().kind;
+    kind.ends_with(POLICY) || kind.ends_with(BINDING)
+}
+
+/// Two servers with the same objects, of which one has the policies.
+struct Trial<'a> {
+    args: &'a AdmitArgs,
+    runtime: Runtime,
+    with: TestServer,
+    without: TestServer,
+    catalogue: Catalogue,
+    namespaces: BTreeSet<String>,
+    /// The objects that exist.
+    live: BTreeSet<String>,
+}
+
+impl<'a> Trial<'a> {
+    fn new(args: &'a AdmitArgs) -> Result<Self, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let server = || {
+            let server = ApiServer::for_test().collection(Collection::Stepped);
+            let built = runtime.block_on(server.build());
+            built.map_err(|error| Failure::Other(error.to_string()))
+        };
+        let (with, without) = (server()?, server()?);
+        Ok(Trial {
+            args,
+            runtime,
+            with,
+            without,
+            catalogue: Catalogue::default(),
+            namespaces: BTreeSet::new(),
+            live: BTreeSet::new(),
+        })
+    }
+
+    /// The path of the collection of an object, and its key. Its namespace is made.
+    fn place(&mut self, item: &SourceObject<'_>) -> Result<(String, ObjectKey), Failure> {
+        let kind = item.object.declared_kind();
+        let named = key(&item.object, true, &self.args.source.namespace);
+        let at = format!("{}/", named.namespace);
+        let path = self.with.path(&kind.api_version(), &kind.kind, &at);
+        let path = path.map_err(|_| Failure::input(item.file, self.catalogue.unknown(&kind)))?;
+        let is_namespaced = path.contains("/namespaces/");
+
+        if is_namespaced && self.namespaces.insert(named.namespace.clone()) {
+            let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": named.namespace}});
+            // It may exist.
+            for server in [&self.with, &self.without] {
+                self.send(server, "POST", "/api/v1/namespaces", &body)?;
+            }
+        }
+        let key = key(&item.object, is_namespaced, &self.args.source.namespace);
+        Ok((path.trim_end_matches('/').to_owned(), key))
+    }
+
+    /// Creates an object of one of these kinds in both servers.
+    fn create(&mut self, item: &SourceObject<'_>, kinds: &[&str]) -> Result<(), Failure> {
+        let kind = item.object.declared_kind().kind;
+        if !kinds.contains(&&*kind) {
+            return Ok(());
+        }
+        let (path, key) = self.place(item)?;
+        self.catalogue.add(&item.object);
+        let body = body_of(&item.object)?;
+        for server in [&self.with, &self.without] {
+            let reply = self.send(server, "POST", &path, &body)?;
+            // Every cluster has the namespace `default`.
+            if reply.code >= 400 && reply.code != 409 {
+                return Err(Failure::input(
+                    item.file,
+                    format!("{key}: {}", message(&reply)),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Creates an object that exists in both servers, before there are policies.
+    fn create_live(&mut self, item: &SourceObject<'_>) -> Result<(), Failure> {
+        let kind = item.object.declared_kind().kind;
+        if FIRST.contains(&&*kind) {
+            return Ok(());
+        }
+        let (path, key) = self.place(item)?;
+        self.live.insert(format!("{path}/{}", key.name));
+        self.create(item, &[&*kind])
+    }
+
+    /// Writes the policies. One that has no binding gets one.
+    fn add_policies(&mut self, policies: &[Value]) -> Result<(), Failure> {
+        let bound: BTreeSet<&str> = policies
+            .iter()
+            .filter_map(|object| object.get("spec")?.get("policyName")?.as_str())
+            .collect();
+        let mut all: Vec<Json> = policies.iter().map(body_of).collect::<Result<_, _>>()?;
+        for policy in policies {
+            let kind = policy.declared_kind();
+            let name = policy.name().unwrap_or_default();
+            if kind.kind.ends_with(BINDING) || bound.contains(name) {
+                continue;
+            }
+            let mut spec = json!({"policyName": name});
+            if kind.kind.starts_with("Validating")
+                && let Some(spec) = spec.as_object_mut()
+            {
+                spec.insert("validationActions".to_owned(), json!(["Deny"]));
+            }
+            all.push(json!({
+                "apiVersion": kind.api_version().to_string(), "kind": format!("{}Binding", kind.kind),
+                "metadata": {"name": name}, "spec": spec,
+            }));
+        }
+
+        for policy in all {
+            let created = self.runtime.block_on(self.with.create(&policy));
+            created.map_err(|refusal| Failure::Refused(refusal.message))?;
+        }
+        Ok(())
+    }
+
+    /// Tries an object on both servers, and prints the verdict. True if it is refused.
+    fn admit(&mut self, item: &SourceObject<'_>) -> Result<bool, Failure> {
+        let (path, key) = self.place(item)?;
+        let body = body_of(&item.object)?;
+        let at = format!("{path}/{}", key.name);
+        let query = format!("dryRun=All&fieldManager={}", self.args.manager);
+        let (method, path) = if self.live.contains(&at) {
+            ("PATCH", format!("{at}?{query}&force=true"))
+        } else {
+            ("POST", format!("{path}?{query}"))
+        };
+        let [with, without] = [&self.with, &self.without];
+        let (with, without) = (
+            self.send(with, method, &path, &body)?,
+            self.send(without, method, &path, &body)?,
+        );
+
+        let is_refused = with.code >= 400;
+        let verdict = if is_refused {
+            Style::Error
+                .paint("refused ")
+                .and(format!(" {key}: {}", message(&with)))
+        } else {
+            Style::Added.paint("admitted").and(format!(" {key}"))
+        };
+        let mut lines = vec![verdict];
+        lines.extend(
+            with.warnings
+                .iter()
+                .map(|warning| Style::Modified.paint("warning  ").and(warning)),
+        );
+        if !is_refused && without.code < 400 {
+            lines.extend(self.changes(&without.body, &with.body)?);
+        }
+        output::print_lines(lines)?;
+        Ok(is_refused)
+    }
+
+    /// The fields that policies changed, with their owners.
+    fn changes(&mut self, before: &Json, after: &Json) -> Result<Vec<Line>, Failure> {
+        let read = |json: &Json| {
+            Value::from_json(&json.to_string()).map_err(|error| Failure::Other(error.to_string()))
+        };
+        let (before, after) = (read(before)?, read(after)?);
+        let kind = self.catalogue.kind(&after).map_err(Failure::Other)?;
+        let found = kind.resource.difference(&before, &after);
+        let found = found.map_err(|error| Failure::Other(error.to_string()))?;
+        let owners = ManagedFields::decode_lossy(after.managed_fields()).managed;
+
+        let owners_of = |change: &Change| {
+            let path: Vec<_> = change.path.iter().cloned().collect();
+            let own = owners
+                .entries()
+                .into_iter()
+                .filter(|entry| entry.fields.has(&path));
+            let names: Vec<String> = own.map(|entry| text::identity(&entry.identity())).collect();
+            if names.is_empty() {
+                "no owner".to_owned()
+            } else {
+                names.join(", ")
+            }
+        };
+        let varies = |change: &&Change| !VARYING.contains(&&*change.path.to_string());
+        let changes = found.changes.iter().filter(varies);
+        Ok(changes
+            .map(|change| {
+                let (style, line) = difference::field(change);
+                Line::from("  ")
+                    .and(style.paint(&line))
+                    .and(Style::Faint.paint(&format!("  ({})", owners_of(change))))
+            })
+            .collect())
+    }
+
+    fn send(
+        &self,
+        server: &TestServer,
+        method: &str,
+        path: &str,
+        body: &Json,
+    ) -> Result<Reply, Failure> {
+        let media = match method {
+            "PATCH" => "application/apply-patch+yaml",
+            _ => "application/json",
+        };
+        let sent = server.send(method, path, media, body);
+        let reply = self.runtime.block_on(sent);
+        reply.map_err(|error| Failure::Other(error.message))
+    }
+}
+
+fn body_of(object: &Value) -> Result<Json, Failure> {
+    serde_json::to_value(object).map_err(|error| Failure::Other(error.to_string()))
+}
+
+fn message(reply: &Reply) -> &str {
+    reply
+        .body
+        .get("message")
+        .and_then(Json::as_str)
+        .unwrap_or_default()
+}
