@@ -218,7 +218,7 @@ fn clients(run: &Run) -> Result<()> {
 fn other_packages(run: &Run) -> Result<()> {
     let (fieldmanager, work) = (run.command()?, run.target.join("packages"));
     run.run(
-        cmd!(run.shell, "packaging/check {fieldmanager} {work}")
+        cmd!(run.shell, "tools/packaging/check {fieldmanager} {work}")
             .env("CARGO_TARGET_DIR", &run.target),
     )
 }

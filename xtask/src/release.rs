@@ -28,8 +28,8 @@ const VERSIONED: [(&str, &str); 9] = [
     ("integrations/java/example/pom.xml", "<version>@</version>"),
     ("integrations/go/clientgo/go.mod", "integrations/go v@"),
     ("action.yml", "default: @"),
-    ("packaging/krew/fieldmanager.yaml", "version: v@"),
-    ("packaging/homebrew/fieldmanager.rb", "version \"@\""),
+    ("tools/packaging/krew/fieldmanager.yaml", "version: v@"),
+    ("tools/packaging/homebrew/fieldmanager.rb", "version \"@\""),
     ("docs/versions.md", "| Version | @."),
 ];
 
@@ -73,8 +73,8 @@ pub(crate) fn release() -> Result<()> {
 
     let sums = sums(&shell, &dist)?;
     for manifest in [
-        "packaging/krew/fieldmanager.yaml",
-        "packaging/homebrew/fieldmanager.rb",
+        "tools/packaging/krew/fieldmanager.yaml",
+        "tools/packaging/homebrew/fieldmanager.rb",
     ] {
         let text = with_sums(&shell.read_file(manifest)?, &sums);
         let name = Path::new(manifest).file_name().unwrap_or_default();

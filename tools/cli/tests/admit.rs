@@ -27,7 +27,9 @@ fn a_refusal_has_the_words_of_the_server_and_exit_code_1() {
 fn an_object_that_exists_is_applied() {
     let live = "--live examples/deployment/web.yaml";
     assert_eq!(
-        prints(&format!("{TEAM} {live} -f examples/deployment/web-next.yaml")),
+        prints(&format!(
+            "{TEAM} {live} -f examples/deployment/web-next.yaml"
+        )),
         "admitted Deployment default/web\n  + .metadata.labels.team: \"shop\"  (no owner)\n"
     );
 }

@@ -43,6 +43,7 @@ pub(crate) fn run(args: &AdmitArgs, files: Files) -> Result<ExitCode, Failure> {
     for source in [&sources, &live] {
         source.each(&FIRST, |item| trial.create(&readable(item)?, &FIRST))?;
     }
+    // Before there are policies, which would change or refuse what exists.
     live.each(&[], |item| trial.create_live(&readable(item)?))?;
 
     let mut policies = Vec::new();
@@ -97,6 +98,7 @@ impl<'a> Trial<'a> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
+        // Equal uids and a clock that stands still leave fewer differences that are nobody's.
         let server = || {
             let server = ApiServer::for_test().collection(Collection::Stepped);
             let built = runtime.block_on(server.build());
@@ -130,6 +132,7 @@ impl<'a> Trial<'a> {
                 self.send(server, "POST", "/api/v1/namespaces", &body)?;
             }
         }
+        // A namespace in the metadata of an object that has none is left out.
         let key = key(&item.object, is_namespaced, &self.args.source.namespace);
         Ok((path.trim_end_matches('/').to_owned(), key))
     }
@@ -216,6 +219,7 @@ impl<'a> Trial<'a> {
             self.send(without, method, &path, &body)?,
         );
 
+        // Without the policies the object may be refused too, by its kind: then nothing can be compared.
         let is_refused = with.code >= 400;
         let verdict = if is_refused {
             Style::Error
@@ -246,6 +250,7 @@ impl<'a> Trial<'a> {
         let kind = self.catalogue.kind(&after).map_err(Failure::Other)?;
         let found = kind.resource.difference(&before, &after);
         let found = found.map_err(|error| Failure::Other(error.to_string()))?;
+        // What a policy writes has no owner, unless the request has it as well.
         let owners = ManagedFields::decode_lossy(after.managed_fields()).managed;
 
         let owners_of = |change: &Change| {

@@ -40,6 +40,7 @@ async fn play() -> Result<(), Failure> {
         .await
         .map_err(|error| failed(&error))?;
 
+    // Each step is a request, whose answer is shown before the next one.
     let steps = script.get("steps").and_then(Value::as_list);
     for (number, step) in steps.into_iter().flatten().enumerate() {
         if number > 0 {
@@ -85,6 +86,7 @@ async fn play_step(server: &TestServer, number: usize, step: &Value) -> Result<V
     let shop = json!({
         "apiVersion": "example.com/v1", "kind": "Shop", "metadata": {"name": "corner"}, "spec": spec,
     });
+    // The answer of a refusal is part of the play.
     let answer = if force {
         server.force_apply(manager, shop).await
     } else {
