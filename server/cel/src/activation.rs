@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 
-use crate::access::{AccessVal, AccessDecision, AccessQuestion, Authorizer};
+use crate::access::{AccessDecision, AccessQuestion, AccessVal, Authorizer};
 use crate::environment::{Environment, Expression, InputType};
 use crate::evaluate::{Outside, missing, run};
 use crate::evaluated::RULE_BUDGET;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fieldmanager_structural::internal::subdomain_1123;
 
 use super::function::{Run, size, traversal};
-use crate::access::{AccessVal, AccessQuestion};
+use crate::access::{AccessQuestion, AccessVal};
 use crate::value::{Outcome, Val, fault, no_overload};
 
 /// The functions, but for those of a decision.
