@@ -41,6 +41,17 @@ pub struct Round {
 }
 
 impl Round {
+    /// The beginning of a round about an object. `first` is the end of the one before: if another participant changed the object
+    /// since then, whoever may be asked again has to be.
+    pub(crate) fn begin(first: Option<&Round>, object: Option<&Value>) -> Self {
+        let mut round = first.cloned().unwrap_or_default();
+        round.changed = false;
+        if first.is_some() && round.object.as_ref() != object {
+            round.require_called();
+        }
+        round
+    }
+
     /// Whoever may be asked again has to be.
     pub fn require_called(&mut self) {
         self.due.append(&mut self.called);

@@ -134,6 +134,17 @@ pub(crate) fn environment(optional: &[&str]) -> Environment {
     environment
 }
 
+/// The environment of the expressions of a policy, with its variables. One that does not compile is an error of what uses it.
+pub(crate) fn environment_of_policy(spec: &Value) -> Environment {
+    let params = spec.get("paramKind").filter(|kind| !kind.is_null());
+    let params = params.map_or("", |_| PARAMS);
+    let mut environment = environment(&[params, AUTHORIZER, VARIABLES]);
+    for variable in items(spec, "variables") {
+        let _ = environment.add_variable(variable.string("name"), variable.string("expression"));
+    }
+    environment
+}
+
 /// What expressions are evaluated with. What is `None` is null.
 #[derive(Clone, Default)]
 pub(crate) struct Inputs<'a> {

@@ -10,8 +10,8 @@ use super::mutation::MutationKind;
 use super::source::{Invocation, Policies, select};
 use super::validating::namespace_of;
 use crate::expressions::{
-    AUTHORIZER, BUDGET, Compiled, Condition, ExpressionFault, Inputs, PARAMS, VARIABLES, all_hold,
-    conditions, decide, environment, evaluate,
+    BUDGET, Compiled, Condition, ExpressionFault, Inputs, all_hold, conditions, decide,
+    environment_of_policy, evaluate,
 };
 use crate::matching::items;
 use crate::versioned::Versioned;
@@ -155,14 +155,7 @@ impl MutatingPolicies {
 impl Mutations {
     /// Behaviour: `compilePolicy` of `k8s.io/apiserver/pkg/admission/plugin/policy/mutating/compilation.go`.
     fn compile(spec: &Value) -> Self {
-        let params = spec.get("paramKind").filter(|kind| !kind.is_null());
-        let params = params.map_or("", |_| PARAMS);
-        let mut environment = environment(&[params, AUTHORIZER, VARIABLES]);
-        for variable in items(spec, "variables") {
-            // One that does not compile is an error of what uses it.
-            let _ =
-                environment.add_variable(variable.string("name"), variable.string("expression"));
-        }
+        let environment = environment_of_policy(spec);
         let mutations = items(spec, "mutations").map(|mutation| {
             let (kind, member) = match mutation.string("patchType") {
                 "JSONPatch" => (MutationKind::Patch, "jsonPatch"),
@@ -183,16 +176,10 @@ impl Mutations {
 
 impl Mutation {
     fn new(request: &AdmissionRequest<'_>, first: Option<&Round>) -> Self {
-        let mut round = first.cloned().unwrap_or_default();
-        round.changed = false;
-        // Plugins or webhooks changed the object since then.
-        if first.is_some() && round.object.as_ref() != request.object {
-            round.require_called();
-        }
         Mutation {
             objects: Versioned::of(request),
             is_dirty: false,
-            round,
+            round: Round::begin(first, request.object),
             refusals: Vec::new(),
             effects: Vec::new(),
         }

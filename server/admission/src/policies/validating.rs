@@ -9,8 +9,8 @@ use fieldmanager_value::Value;
 
 use super::source::{Binding, BoundPolicy, Invocation, Policies, select};
 use crate::expressions::{
-    AUTHORIZER, BUDGET, Compiled, Condition, Decisions, ExpressionFault, Inputs, PARAMS, VARIABLES,
-    all_hold, conditions, decide, environment, evaluate, visible_namespace,
+    AUTHORIZER, BUDGET, Compiled, Condition, Decisions, ExpressionFault, Inputs, all_hold,
+    conditions, decide, environment_of_policy, evaluate, visible_namespace,
 };
 use crate::matching::{items, not_found};
 use crate::versioned::Versioned;
@@ -123,16 +123,13 @@ impl ValidatingPolicies {
         cluster: &dyn Cluster,
     ) -> Result<Admitted, Denial> {
         let hooks = self.policies.hooks(cluster).await?;
-        if hooks.is_empty() {
-            return Ok(Admitted::default());
-        }
-        let mut run = Dispatched::default();
         let invocations = select(&hooks, &request, cluster).await;
         if invocations.is_empty() {
             return Ok(Admitted::default());
         }
         let namespace = namespace_of(&request, cluster).await?;
 
+        let mut run = Dispatched::default();
         for invocation in invocations {
             // All policies are asked, so that the client gets all warnings with the first refusal.
             let verdicts = judge(&invocation, &request, namespace.as_ref(), cluster).await;
@@ -223,16 +220,7 @@ pub(super) async fn namespace_of(
 impl Validations {
     /// Behaviour: `compilePolicy` of `k8s.io/apiserver/pkg/admission/plugin/policy/validating/plugin.go`.
     fn compile(spec: &Value) -> Self {
-        let params = spec.get("paramKind").filter(|kind| !kind.is_null());
-        let params = params.map_or("", |_| PARAMS);
-        let mut environment = environment(&[params, AUTHORIZER, VARIABLES]);
-        for variable in items(spec, "variables") {
-            // One that does not compile is an error of what uses it.
-            let _ =
-                environment.add_variable(variable.string("name"), variable.string("expression"));
-        }
-
-        let environment = environment;
+        let environment = environment_of_policy(spec);
         let bool = [ExpressionType::Bool];
         let validations = items(spec, "validations").map(|validation| {
             let message = Some(validation.string("messageExpression"));

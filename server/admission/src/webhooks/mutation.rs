@@ -23,17 +23,11 @@ pub(super) struct Mutation {
 
 impl Mutation {
     pub(super) fn new(request: &AdmissionRequest<'_>, first: Option<&Round>) -> Self {
-        let mut round = first.cloned().unwrap_or_default();
-        round.changed = false;
-        // Plugins changed the object since then.
-        if first.is_some() && round.object.as_ref() != request.object {
-            round.require_called();
-        }
         Mutation {
             objects: Versioned::of(request),
             is_dirty: false,
             is_second: first.is_some(),
-            round,
+            round: Round::begin(first, request.object),
             admitted: Admitted::default(),
         }
     }
