@@ -7,5 +7,6 @@ pub(crate) mod plan_report;
 pub(crate) mod report;
 pub(crate) mod sources;
 pub(crate) mod tool;
+pub(crate) mod trial;
 pub(crate) mod ways;
 pub(crate) mod why;

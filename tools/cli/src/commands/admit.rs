@@ -3,17 +3,16 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use fieldmanager_apiserver::testing::{Reply, TestServer};
 use fieldmanager_apiserver::{ApiServer, Collection};
 use fieldmanager_managedfields::ManagedFields;
 use fieldmanager_managedfields::internal::Change;
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 use serde_json::{Value as Json, json};
-use tokio::runtime::Runtime;
 
-use crate::answers::catalogue::Catalogue;
-use crate::answers::sources::{ObjectKey, SourceObject, Sources, key};
+use crate::answers::catalogue::{Catalogue, DEFINITION};
+use crate::answers::sources::{ObjectKey, SourceObject, Sources, Unreadable};
+use crate::answers::trial::{TrialServer, body_of, text as text_of};
 use crate::args::AdmitArgs;
 use crate::error::Failure;
 use crate::files::Files;
@@ -21,7 +20,7 @@ use crate::output::{self, Line, Style};
 use crate::{difference, text};
 
 /// The kinds of objects that are created before others are tried.
-const FIRST: [&str; 2] = ["Namespace", "CustomResourceDefinition"];
+const FIRST: [&str; 2] = ["Namespace", DEFINITION];
 
 /// The end of the kinds of policies and of their bindings.
 const POLICY: &str = "AdmissionPolicy";
@@ -69,9 +68,7 @@ pub(crate) fn run(args: &AdmitArgs, files: Files) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(refused)))
 }
 
-fn readable<'t>(
-    item: Result<SourceObject<'t>, crate::answers::sources::Unreadable>,
-) -> Result<SourceObject<'t>, Failure> {
+fn readable<'t>(item: Result<SourceObject<'t>, Unreadable>) -> Result<SourceObject<'t>, Failure> {
     item.map_err(|fault| Failure::input(format!("{}:{}", fault.file, fault.line), fault.message))
 }
 
@@ -84,57 +81,40 @@ fn is_policy(object: &Value) -> bool {
 /// Two servers with the same objects, of which one has the policies.
 struct Trial<'a> {
     args: &'a AdmitArgs,
-    runtime: Runtime,
-    with: TestServer,
-    without: TestServer,
+    with: TrialServer,
+    without: TrialServer,
     catalogue: Catalogue,
-    namespaces: BTreeSet<String>,
     /// The objects that exist.
     live: BTreeSet<String>,
 }
 
 impl<'a> Trial<'a> {
     fn new(args: &'a AdmitArgs) -> Result<Self, Failure> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
         // Equal uids and a clock that stands still leave fewer differences that are nobody's.
         let server = || {
             let server = ApiServer::for_test().collection(Collection::Stepped);
-            let built = runtime.block_on(server.build());
-            built.map_err(|error| Failure::Other(error.to_string()))
+            TrialServer::start(server.build())
         };
-        let (with, without) = (server()?, server()?);
         Ok(Trial {
             args,
-            runtime,
-            with,
-            without,
+            with: server()?,
+            without: server()?,
             catalogue: Catalogue::default(),
-            namespaces: BTreeSet::new(),
             live: BTreeSet::new(),
         })
     }
 
     /// The path of the collection of an object, and its key. Its namespace is made.
     fn place(&mut self, item: &SourceObject<'_>) -> Result<(String, ObjectKey), Failure> {
-        let kind = item.object.declared_kind();
-        let named = key(&item.object, true, &self.args.source.namespace);
-        let at = format!("{}/", named.namespace);
-        let path = self.with.path(&kind.api_version(), &kind.kind, &at);
-        let path = path.map_err(|_| Failure::input(item.file, self.catalogue.unknown(&kind)))?;
-        let is_namespaced = path.contains("/namespaces/");
-
-        if is_namespaced && self.namespaces.insert(named.namespace.clone()) {
-            let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": named.namespace}});
-            // It may exist.
-            for server in [&self.with, &self.without] {
-                self.send(server, "POST", "/api/v1/namespaces", &body)?;
-            }
+        let (path, key) = self.with.place(&item.object, &self.args.source.namespace);
+        let Some(path) = path else {
+            let unknown = self.catalogue.unknown(&item.object.declared_kind());
+            return Err(Failure::input(item.file, unknown));
+        };
+        for server in [&mut self.with, &mut self.without] {
+            server.make_namespace(&path, &key)?;
         }
-        // A namespace in the metadata of an object that has none is left out.
-        let key = key(&item.object, is_namespaced, &self.args.source.namespace);
-        Ok((path.trim_end_matches('/').to_owned(), key))
+        Ok((path, key))
     }
 
     /// Creates an object of one of these kinds in both servers.
@@ -147,12 +127,12 @@ impl<'a> Trial<'a> {
         self.catalogue.add(&item.object);
         let body = body_of(&item.object)?;
         for server in [&self.with, &self.without] {
-            let reply = self.send(server, "POST", &path, &body)?;
+            let reply = server.send("POST", &path, &body)?;
             // Every cluster has the namespace `default`.
             if reply.code >= 400 && reply.code != 409 {
                 return Err(Failure::input(
                     item.file,
-                    format!("{key}: {}", message(&reply)),
+                    format!("{key}: {}", text_of(&reply.body, "message")),
                 ));
             }
         }
@@ -196,8 +176,7 @@ impl<'a> Trial<'a> {
         }
 
         for policy in all {
-            let created = self.runtime.block_on(self.with.create(&policy));
-            created.map_err(|refusal| Failure::Refused(refusal.message))?;
+            self.with.create(&policy)?;
         }
         Ok(())
     }
@@ -213,18 +192,15 @@ impl<'a> Trial<'a> {
         } else {
             ("POST", format!("{path}?{query}"))
         };
-        let [with, without] = [&self.with, &self.without];
-        let (with, without) = (
-            self.send(with, method, &path, &body)?,
-            self.send(without, method, &path, &body)?,
-        );
+        let with = self.with.send(method, &path, &body)?;
+        let without = self.without.send(method, &path, &body)?;
 
         // Without the policies the object may be refused too, by its kind: then nothing can be compared.
         let is_refused = with.code >= 400;
         let verdict = if is_refused {
             Style::Error
                 .paint("refused ")
-                .and(format!(" {key}: {}", message(&with)))
+                .and(format!(" {key}: {}", text_of(&with.body, "message")))
         } else {
             Style::Added.paint("admitted").and(format!(" {key}"))
         };
@@ -277,32 +253,4 @@ impl<'a> Trial<'a> {
             })
             .collect())
     }
-
-    fn send(
-        &self,
-        server: &TestServer,
-        method: &str,
-        path: &str,
-        body: &Json,
-    ) -> Result<Reply, Failure> {
-        let media = match method {
-            "PATCH" => "application/apply-patch+yaml",
-            _ => "application/json",
-        };
-        let sent = server.send(method, path, media, body);
-        let reply = self.runtime.block_on(sent);
-        reply.map_err(|error| Failure::Other(error.message))
-    }
-}
-
-fn body_of(object: &Value) -> Result<Json, Failure> {
-    serde_json::to_value(object).map_err(|error| Failure::Other(error.to_string()))
-}
-
-fn message(reply: &Reply) -> &str {
-    reply
-        .body
-        .get("message")
-        .and_then(Json::as_str)
-        .unwrap_or_default()
 }

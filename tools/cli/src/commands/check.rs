@@ -1,18 +1,17 @@
 //! `check`: what an API server would say to the objects of sources.
 
-use std::collections::HashSet;
 use std::process::ExitCode;
 
-use fieldmanager_apiserver::testing::{Reply, TestServer};
+use fieldmanager_apiserver::testing::Reply;
 use fieldmanager_apiserver::{ApiServer, Collection};
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
-use serde_json::{Value as Json, json};
-use tokio::runtime::Runtime;
+use serde_json::Value as Json;
 
 use crate::answers::catalogue::{Catalogue, DEFINITION};
 use crate::answers::report::{ObjectVerdict, Report, VerdictFault, VerdictKind};
-use crate::answers::sources::{SourceObject, Sources, Unreadable, key};
+use crate::answers::sources::{SourceObject, Sources, Unreadable};
+use crate::answers::trial::{TrialServer, body_of, text};
 use crate::args::VerdictArgs;
 use crate::error::Failure;
 use crate::files::Files;
@@ -39,21 +38,14 @@ const TRY: &str = "dryRun=All&fieldValidation=Strict&fieldManager=fieldmanager";
 /// Prints the answers to the creation of each object. Exits with 1 if one is refused.
 pub(crate) fn run(args: &VerdictArgs, files: Files) -> Result<ExitCode, Failure> {
     let sources = Sources::new(&args.source.paths(), files)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
     let server = ApiServer::builder()
         .unions(args.unions)
         .page(false)
         .collection(Collection::Stepped);
-    let server = runtime.block_on(server.build());
-    let server = server.map_err(|error| Failure::Other(error.to_string()))?;
     let mut checker = Checker {
         args,
-        runtime,
-        server: server.into(),
+        server: TrialServer::start(server.build())?,
         catalogue: Catalogue::default(),
-        namespaces: HashSet::new(),
     };
 
     let mut report = Report::new(args.output, sources.len());
@@ -100,11 +92,8 @@ fn unreadable(fault: Unreadable) -> ObjectVerdict {
 /// A server in this process, and what it has.
 struct Checker<'a> {
     args: &'a VerdictArgs,
-    runtime: Runtime,
-    server: TestServer,
+    server: TrialServer,
     catalogue: Catalogue,
-    /// The namespaces that exist.
-    namespaces: HashSet<String>,
 }
 
 impl Checker<'_> {
@@ -116,26 +105,15 @@ impl Checker<'_> {
     ) -> Result<ObjectVerdict, Failure> {
         let object = &item.object;
         let kind = object.declared_kind();
-        let version = kind.api_version();
-        let namespace = &self.args.source.namespace;
-        let named = key(object, true, namespace);
-        let path = self
-            .server
-            .path(&version, &kind.kind, &format!("{}/", named.namespace));
-        let path = path.map(|path| path.trim_end_matches('/').to_owned());
-
-        let is_namespaced = path
-            .as_ref()
-            .is_ok_and(|path| path.contains("/namespaces/"));
-        let key = key(object, is_namespaced, namespace);
+        let (path, key) = self.server.place(object, &self.args.source.namespace);
         let mut verdict = ObjectVerdict {
             file: item.file.to_owned(),
             line: item.line(""),
-            api_version: version.to_string(),
+            api_version: kind.api_version().to_string(),
             object: Some(key.clone()),
             ..ObjectVerdict::default()
         };
-        let Ok(path) = path else {
+        let Some(path) = path else {
             verdict.kind = VerdictKind::Unknown;
             if !self.args.ignore_unknown_kinds {
                 verdict.message = self.catalogue.unknown(&kind);
@@ -144,22 +122,16 @@ impl Checker<'_> {
             return Ok(verdict);
         };
 
-        // Whoever applies to a namespace has one: the sources of a chart leave it out.
-        if is_namespaced && self.namespaces.insert(key.namespace.clone()) {
-            let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": key.namespace}});
-            self.send("POST", "/api/v1/namespaces", &body)?;
-        }
-
-        let body =
-            serde_json::to_value(object).map_err(|error| Failure::Other(error.to_string()))?;
-        let mut reply = self.send("POST", &format!("{path}?{TRY}"), &body)?;
+        self.server.make_namespace(&path, &key)?;
+        let body = body_of(object)?;
+        let mut reply = self.server.send("POST", &format!("{path}?{TRY}"), &body)?;
         // What every cluster has, such as the namespace `default`, is applied to.
         if reason(&reply) == "AlreadyExists" {
             let path = format!("{path}/{}?{TRY}&force=true", key.name);
-            reply = self.send("PATCH", &path, &body)?;
+            reply = self.server.send("PATCH", &path, &body)?;
         }
         if reply.code < 400 && others_need_it {
-            self.send("POST", &path, &body)?;
+            self.server.send("POST", &path, &body)?;
             self.catalogue.add(object);
         }
         self.conclude(&mut verdict, item, reply);
@@ -209,21 +181,6 @@ impl Checker<'_> {
         verdict.faults = faults.collect();
         verdict.faults.sort_by_key(|fault| fault.line);
     }
-
-    fn send(&self, method: &str, path: &str, body: &Json) -> Result<Reply, Failure> {
-        let media = match method {
-            "PATCH" => "application/apply-patch+yaml",
-            _ => "application/json",
-        };
-        let sent = self.server.send(method, path, media, body);
-        self.runtime
-            .block_on(sent)
-            .map_err(|error| Failure::Other(error.message))
-    }
-}
-
-fn text<'j>(json: &'j Json, name: &str) -> &'j str {
-    json.get(name).and_then(Json::as_str).unwrap_or_default()
 }
 
 fn reason(reply: &Reply) -> &str {

@@ -1,0 +1,96 @@
+//! A server in this process, on which objects are tried.
+
+use std::collections::HashSet;
+
+use fieldmanager_apiserver::testing::{Reply, TestServer};
+use fieldmanager_structural::internal::ObjectExt as _;
+use fieldmanager_value::Value;
+use serde_json::{Value as Json, json};
+use tokio::runtime::Runtime;
+
+use super::sources::{ObjectKey, key};
+use crate::error::Failure;
+
+/// A server, and the namespaces that were made for objects.
+pub(crate) struct TrialServer {
+    runtime: Runtime,
+    server: TestServer,
+    namespaces: HashSet<String>,
+}
+
+impl TrialServer {
+    /// Waits for a server. Everything that it does happens while something waits for it.
+    pub(crate) fn start<S: Into<TestServer>, E: std::fmt::Display>(
+        built: impl Future<Output = Result<S, E>>,
+    ) -> Result<Self, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let server = runtime.block_on(built);
+        let server = server.map_err(|error| Failure::Other(error.to_string()))?;
+        Ok(TrialServer {
+            runtime,
+            server: server.into(),
+            namespaces: HashSet::new(),
+        })
+    }
+
+    /// The key of an object, which is in a namespace if it names none, and the path of its collection; `None` if its kind is not
+    /// served.
+    pub(crate) fn place(&self, object: &Value, namespace: &str) -> (Option<String>, ObjectKey) {
+        let kind = object.declared_kind();
+        let at = format!("{}/", key(object, true, namespace).namespace);
+        let path = self.server.path(&kind.api_version(), &kind.kind, &at).ok();
+        let path = path.map(|path| path.trim_end_matches('/').to_owned());
+
+        let is_namespaced = path.as_ref().is_some_and(|path| path.contains(NAMESPACES));
+        (path, key(object, is_namespaced, namespace))
+    }
+
+    /// Makes the namespace of an object. Whoever applies to a namespace has one: the sources of a chart leave it out.
+    pub(crate) fn make_namespace(&mut self, path: &str, key: &ObjectKey) -> Result<(), Failure> {
+        if path.contains(NAMESPACES) && self.namespaces.insert(key.namespace.clone()) {
+            let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": key.namespace}});
+            // It may exist.
+            self.send("POST", "/api/v1/namespaces", &body)?;
+        }
+        Ok(())
+    }
+
+    /// Creates an object at the path of its kind.
+    ///
+    /// # Errors
+    ///
+    /// The message of a refusal.
+    pub(crate) fn create(&self, object: &Json) -> Result<(), Failure> {
+        let created = self.runtime.block_on(self.server.create(object));
+        created
+            .map(drop)
+            .map_err(|refusal| Failure::Refused(refusal.message))
+    }
+
+    /// Sends a request. A `PATCH` is an apply.
+    pub(crate) fn send(&self, method: &str, path: &str, body: &Json) -> Result<Reply, Failure> {
+        let media = match method {
+            "PATCH" => "application/apply-patch+yaml",
+            _ => "application/json",
+        };
+        let sent = self.server.send(method, path, media, body);
+        self.runtime
+            .block_on(sent)
+            .map_err(|error| Failure::Other(error.message))
+    }
+}
+
+/// The part of the path of an object in a namespace.
+const NAMESPACES: &str = "/namespaces/";
+
+/// An object as the body of a request.
+pub(crate) fn body_of(object: &Value) -> Result<Json, Failure> {
+    serde_json::to_value(object).map_err(|error| Failure::Other(error.to_string()))
+}
+
+/// A text of an answer; empty if it has none.
+pub(crate) fn text<'j>(json: &'j Json, name: &str) -> &'j str {
+    json.get(name).and_then(Json::as_str).unwrap_or_default()
+}
