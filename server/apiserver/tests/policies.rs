@@ -307,6 +307,7 @@ validations:
 - {expression: params.x == 1}
 auditAnnotations: [{key: a, valueExpression: '1'}]
 ";
+
     let path = format!("{GROUP}/validatingadmissionpolicies");
     let refused = client.post(&path, &policy("wrong", spec)).await.expect(422);
     let causes = refused["details"]["causes"].as_array().unwrap();
@@ -326,6 +327,7 @@ auditAnnotations: [{key: a, valueExpression: '1'}]
         "spec.auditAnnotations[0].valueExpression",
     ];
     assert_eq!(fields, expected);
+
     assert_eq!(
         causes[0]["message"],
         "Invalid value: \"object.x\": must evaluate to bool but got dyn"

@@ -123,6 +123,7 @@ fn refusals_have_the_words_of_kube_apiserver() {
         let text = environment.compile(source, expected).unwrap_err();
         text.lines().next().unwrap().to_owned()
     };
+
     let bool = &[ExpressionType::Bool];
     for (source, text) in [
         ("object.a", "must evaluate to bool but got dyn"),

@@ -96,6 +96,7 @@ fn other_types_are_refused() {
         ),
     ];
     check(ExpressionType::Configuration, &rows);
+
     let rows = [
         ("[]", "must evaluate to list(JSONPatch) but got list(dyn)"),
         (
@@ -158,6 +159,7 @@ fn values_of_patches_are_json() {
             "cannot convert to native type: *structpb.Value",
         ),
     ];
+
     for (source, expected) in rows {
         let patch = format!("[JSONPatch{{op: 'add', path: '/a', value: {source}}}]");
         let found = made(&patch, ExpressionType::Patches);
