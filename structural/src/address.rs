@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// An IP address; numbers of IPv4 may have leading zeros, as in Go's older parser.
+/// An IP address; its numbers may have leading zeros, as in Go's older parser.
 ///
 /// ```
 /// use fieldmanager_structural::internal::address::ip;
@@ -13,29 +13,14 @@ pub fn ip(text: &str) -> Option<IpAddr> {
         return Some(ip);
     }
     // Leading zeros of numbers are removed, which the parser of Rust refuses.
-    let (prefix, v4) = text
-        .rsplit_once(':')
-        .map_or(("", text), |(prefix, v4)| (prefix, v4));
-    let numbers: Vec<String> = v4
-        .split('.')
-        .map(|number| {
-            number
-                .parse::<u8>()
-                .ok()
-                .filter(|_| !number.starts_with('+'))
-                .map(|n| n.to_string())
-        })
-        .collect::<Option<_>>()?;
-
-    if numbers.len() != 4 {
-        return None;
-    }
-    let v4 = numbers.join(".");
-    if prefix.is_empty() {
-        v4.parse().ok()
-    } else {
-        format!("{prefix}:{v4}").parse().ok()
-    }
+    let bare = |number: &'_ str| {
+        let bare = number.trim_start_matches('0');
+        let is_zero = bare.is_empty() && !number.is_empty();
+        if is_zero { "0" } else { bare }.to_owned()
+    };
+    let group = |group: &str| group.split('.').map(bare).collect::<Vec<_>>().join(".");
+    let groups: Vec<String> = text.split(':').map(group).collect();
+    groups.join(":").parse().ok()
 }
 
 /// The address and the length of a range of IP addresses.

@@ -1,5 +1,7 @@
 //! URLs.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 use fieldmanager_value::internal::go_format::quote;
 
 /// A parsed URL: absolute, or an absolute path.
@@ -37,6 +39,13 @@ pub fn parse(text: &str) -> Result<Url, String> {
     }
 
     let (scheme, rest) = scheme(text)?;
+    // A host ends before a path or a query, not before a fragment.
+    if let Some(rest) = rest.strip_prefix("//").filter(|_| !scheme.is_empty()) {
+        let host = rest.split(['/', '?']).next().unwrap_or_default();
+        let (user, host) = host.rsplit_once('@').unwrap_or(("", host));
+        check_user(user)?;
+        check_characters(host)?;
+    }
     // The fragment may contain a question mark, so it is removed before the query is split off.
     let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -62,7 +71,7 @@ pub fn parse(text: &str) -> Result<Url, String> {
     };
     // A user and a password do not belong to the host.
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-    check_host(host)?;
+    check_host(&scheme, host)?;
     check_escapes(path)?;
 
     Ok(Url {
@@ -108,26 +117,23 @@ pub fn split_host(host: &str) -> (&str, &str) {
     )
 }
 
-fn check_host(host: &str) -> Result<(), String> {
+fn check_host(scheme: &str, host: &str) -> Result<(), String> {
     let after = match host.strip_prefix('[') {
-        Some(rest) => match rest.rsplit_once(']') {
-            Some((_, after)) => after,
-            None => return Err("missing ']' in host".to_owned()),
-        },
+        Some(rest) => {
+            let (literal, after) = rest.rsplit_once(']').ok_or("missing ']' in host")?;
+            check_literal(literal)?;
+            after
+        }
+        None if host.contains('[') => return Err("invalid IP-literal".to_owned()),
         None => {
-            let known = |c: char| {
-                !c.is_ascii() || c.is_ascii_alphanumeric() || "-_.~!$&'()*+,;=:<>[]\"%".contains(c)
+            check_characters(host)?;
+            check_host_escapes(host)?;
+            // Other schemes have lists of hosts, with ports in between.
+            let colon = match scheme {
+                "http" | "https" => host.find(':'),
+                _ => host.rfind(':'),
             };
-            if let Some(c) = host.chars().find(|c| !known(*c)) {
-                return Err(format!(
-                    "invalid character {} in host name",
-                    quote(&c.to_string())
-                ));
-            }
-
-            host.rfind(':')
-                .and_then(|at| host.get(at..))
-                .unwrap_or_default()
+            colon.and_then(|at| host.get(at..)).unwrap_or_default()
         }
     };
 
@@ -136,6 +142,63 @@ fn check_host(host: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("invalid port {} after host", quote(after)))
+}
+
+/// An IPv6 address, perhaps with a zone.
+fn check_literal(literal: &str) -> Result<(), String> {
+    let (address, zone) = literal
+        .split_once("%25")
+        .map_or((literal, None), |(address, zone)| (address, Some(zone)));
+    let is_address = address.parse::<Ipv6Addr>().is_ok();
+    if is_address && zone != Some("") {
+        return zone.map_or(Ok(()), check_escapes);
+    }
+    Err(match literal.parse::<Ipv4Addr>() {
+        Ok(_) => "invalid IP-literal".to_owned(),
+        Err(_) => format!(
+            "invalid host: ParseAddr({}): unable to parse IP",
+            quote(literal)
+        ),
+    })
+}
+
+fn check_characters(host: &str) -> Result<(), String> {
+    let is_known = |c: char| {
+        !c.is_ascii() || c.is_ascii_alphanumeric() || "-_.~!$&'()*+,;=:<>[]\"%".contains(c)
+    };
+    match host.chars().find(|c| !is_known(*c)) {
+        Some(c) => Err(format!(
+            "invalid character {} in host name",
+            quote(&c.to_string())
+        )),
+        None => Ok(()),
+    }
+}
+
+fn check_user(user: &str) -> Result<(), String> {
+    let is_known = |c: char| c.is_ascii_alphanumeric() || "-._:~!$&'()*+,;=%@".contains(c);
+    if !user.chars().all(is_known) {
+        return Err("net/url: invalid userinfo".to_owned());
+    }
+    check_escapes(user)
+}
+
+/// Escapes in a host: only of what is not ASCII, and of the percent sign.
+fn check_host_escapes(host: &str) -> Result<(), String> {
+    check_escapes(host)?;
+    let is_known = |escape: &str| escape.starts_with(|c: char| !matches!(c, '0'..='7'));
+    let refused = host
+        .split('%')
+        .skip(1)
+        .filter_map(|escape| escape.get(..2))
+        .find(|escape| !is_known(escape) && *escape != "25");
+    match refused {
+        Some(escape) => Err(format!(
+            "invalid URL escape {}",
+            quote(&format!("%{escape}"))
+        )),
+        None => Ok(()),
+    }
 }
 
 fn check_escapes(path: &str) -> Result<(), String> {

@@ -55,7 +55,7 @@ impl Run {
     fn comparison(&self) -> Result<PathBuf> {
         let build = cmd!(
             self.shell,
-            "cargo build -q -p fieldmanager-comparison --profile comparison"
+            "cargo build -q -p fieldmanager-comparison --no-default-features --profile comparison"
         );
         build.quiet().run()?;
         Ok(self.target.join("comparison/fieldmanager-comparison"))

@@ -17,6 +17,7 @@
 mod bytes;
 mod entries;
 mod parse;
+#[cfg(feature = "requests")]
 mod requests;
 mod schema;
 mod sets;
@@ -27,6 +28,7 @@ mod table;
 pub use bytes::{CASES as BYTES, SharedApply, shared_apply, texts as bytes_texts};
 pub use entries::OPERATIONS as ENTRIES;
 pub use parse::OPERATIONS as PARSE;
+#[cfg(feature = "requests")]
 pub use requests::{OBJECTS as REQUESTED, PARTS};
 pub(crate) use sets::reverse;
 pub use sets::{ON_OBJECTS, ON_SIZES, fields_of};
@@ -49,6 +51,7 @@ pub fn prepare(cell: &str) -> Option<Prepared> {
         ["entries", object, what] => entries::prepare(object, what),
         ["schema", "builtin", "load"] => Some(schema::prepare()),
         ["bytes", object, what] => bytes::prepare(object, what),
+        #[cfg(feature = "requests")]
         ["handlers", object, part] => requests::prepare(object, part),
         _ => None,
     }

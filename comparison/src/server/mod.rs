@@ -7,6 +7,7 @@
 
 mod cases;
 mod client;
+#[cfg(feature = "command")]
 mod command;
 mod compare;
 mod deviations;
@@ -31,6 +32,7 @@ mod story;
 mod template;
 
 pub use client::{Client, Document};
+#[cfg(feature = "command")]
 pub use command::{CommandReport, replay_by_command};
 pub use live::Live;
 pub use process::{Process, build};

@@ -1,14 +1,15 @@
 //! Formats of strings. As in the API server, unknown formats are ignored.
 
-use std::sync::LazyLock;
-
 use fieldmanager_value::{Map, Str, Value};
-use jsonschema::Draft;
-use serde_json::json;
 
 use super::types::Types;
 use crate::address::{cidr, ip};
 use crate::dns::{is_label, is_subdomain};
+use crate::url;
+
+mod email;
+mod names;
+mod numbers;
 
 /// A check of a string.
 type Check = fn(&str) -> bool;
@@ -16,64 +17,48 @@ type Check = fn(&str) -> bool;
 /// How a format is checked.
 #[derive(Clone, Copy)]
 pub(super) enum Format {
-    /// The format of a number, which is checked with its bounds, or one that is not checked.
+    /// The format of a number, which is checked with its bounds, or `password`, which any string has.
     Unchecked,
-    Own(Check),
-    /// The name of a format of JSON schema.
-    Standard(usize),
+    Checked(Check),
 }
 
-/// The formats that JSON schema defines.
-static STANDARD: LazyLock<Vec<(&str, Option<jsonschema::Validator>)>> = LazyLock::new(|| {
-    let compile = |(name, own): (&'static str, &str)| {
-        let mut options = jsonschema::options();
-        options = options
-            .with_draft(Draft::Draft7)
-            .should_validate_formats(true);
-        (name, options.build(&json!({"format": own})).ok())
-    };
-
-    [
-        ("datetime", "date-time"),
-        ("date", "date"),
-        ("email", "email"),
-        ("hostname", "hostname"),
-        ("ipv6", "ipv6"),
-        ("uri", "uri"),
-    ]
-    .map(compile)
-    .into()
-});
-
-/// The formats that JSON schema does not define or defines differently.
-const OWN: &[(&str, Check)] = &[
+/// The formats of strings, without dashes.
+///
+/// Behaviour: the default registry of `k8s.io/kube-openapi/pkg/validation/strfmt`.
+const OF_STRINGS: &[(&str, Check)] = &[
+    ("bsonobjectid", |text| is_hexadecimal(text, &[24])),
     ("byte", is_base64),
     ("cidr", |text| cidr(text).is_some()),
+    ("creditcard", numbers::is_credit_card),
+    ("date", names::is_date),
+    ("datetime", names::is_date_time),
     ("duration", is_duration),
+    ("email", email::is_address),
+    ("hexcolor", |text| {
+        is_hexadecimal(text.strip_prefix('#').unwrap_or(text), &[3, 6])
+    }),
+    ("hostname", names::is_host),
     // An IPv6 address with an embedded one is accepted, too.
     ("ipv4", |text| text.contains('.') && ip(text).is_some()),
+    ("ipv6", |text| text.parse::<std::net::Ipv6Addr>().is_ok()),
+    ("isbn", |text| {
+        numbers::is_isbn10(text) || numbers::is_isbn13(text)
+    }),
+    ("isbn10", numbers::is_isbn10),
+    ("isbn13", numbers::is_isbn13),
+    ("k8slongname", |text| {
+        text.len() <= 253 && is_subdomain(text)
+    }),
+    ("k8sshortname", |text| text.len() <= 63 && is_label(text)),
     ("mac", is_mac),
+    ("password", |_| true),
+    ("rgbcolor", numbers::is_rgb_color),
+    ("ssn", numbers::is_social_security),
+    ("uri", |text| url::parse(text).is_ok()),
     ("uuid", |text| is_uuid(text, None)),
     ("uuid3", |text| is_uuid(text, Some(b'3'))),
     ("uuid4", |text| is_uuid(text, Some(b'4'))),
     ("uuid5", |text| is_uuid(text, Some(b'5'))),
-    ("hexcolor", is_hex_color),
-    ("k8sshortname", |text| text.len() <= 63 && is_label(text)),
-    ("k8slongname", |text| {
-        text.len() <= 253 && is_subdomain(text)
-    }),
-];
-
-/// The formats that the API server knows and that are not checked here.
-const UNCHECKED: [&str; 8] = [
-    "bsonobjectid",
-    "isbn",
-    "isbn10",
-    "isbn13",
-    "creditcard",
-    "ssn",
-    "rgbcolor",
-    "password",
 ];
 
 /// The format of a schema; `None` if the API server ignores it. Dashes in the name do not matter.
@@ -98,29 +83,21 @@ pub(super) fn known(schema: &Map, types: &Types) -> Option<(Str, Format)> {
         return None;
     }
     let name = format.replace('-', "");
-    let check = if let Some((_, check)) = OWN.iter().find(|(known, _)| *known == name) {
-        Format::Own(*check)
-    } else if let Some(at) = STANDARD.iter().position(|(known, _)| *known == name) {
-        Format::Standard(at)
-    } else if UNCHECKED.contains(&name.as_str()) {
-        Format::Unchecked
-    } else {
-        return None;
-    };
-
-    Some((format.as_str().into(), check))
+    let (_, check) = OF_STRINGS.iter().find(|(known, _)| *known == name)?;
+    Some((format.as_str().into(), Format::Checked(*check)))
 }
 
 /// Whether a string has a format.
 pub(super) fn accepts(format: Format, text: &str) -> bool {
     match format {
         Format::Unchecked => true,
-        Format::Own(check) => check(text),
-        Format::Standard(at) => match STANDARD.get(at) {
-            Some((_, Some(check))) => check.is_valid(&json!(text)),
-            _ => true,
-        },
+        Format::Checked(check) => check(text),
     }
+}
+
+/// Whether a text has hexadecimal digits alone, and one of these numbers of them.
+fn is_hexadecimal(text: &str, lengths: &[usize]) -> bool {
+    lengths.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn is_base64(text: &str) -> bool {
@@ -200,13 +177,11 @@ fn span(text: &str, is_in: impl Fn(char) -> bool) -> (&str, &str) {
 
 /// Six, eight or twenty bytes in hexadecimal, with colons or dashes between bytes, dots between pairs of bytes, or nothing.
 fn is_mac(text: &str) -> bool {
-    let is_plain = matches!(text.len(), 12 | 16 | 40);
-    if is_plain && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if is_hexadecimal(text, &[12, 16, 40]) {
         return true;
     }
     let parts = |separator: char, width: usize| {
-        let hex =
-            |part: &str| part.len() == width && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let hex = |part: &str| is_hexadecimal(part, &[width]);
         let count = text.split(separator).count();
         text.split(separator).all(hex) && matches!(count * width / 2, 6 | 8 | 20)
     };
@@ -239,89 +214,40 @@ pub fn is_uuid(text: &str, version: Option<u8>) -> bool {
         && !text.contains("--")
 }
 
-fn is_hex_color(text: &str) -> bool {
-    let digits = text.strip_prefix('#').unwrap_or(text);
-    matches!(digits.len(), 3 | 6) && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The table is written by `comparison/oracle/formats`.
     #[test]
-    fn strings_are_checked_against_formats() {
-        let cases: [(&str, &[&str], &[&str]); 10] = [
-            ("byte", &["aGk=", "YQ=="], &["", "a", "aGk", "a-k="]),
-            (
-                "ipv4",
-                &["1.2.3.4", "01.2.3.4", "0001.2.3.4", "::ffff:1.2.3.4"],
-                &["1.2.3.256", "1.2.3", "::1"],
-            ),
-            (
-                "duration",
-                &[
-                    "3s",
-                    "1h3m",
-                    "-3s",
-                    "1.5h",
-                    ".5s",
-                    "+1s",
-                    "0",
-                    "2 days",
-                    "3 hours",
-                    "1 µs",
-                    "3 microns",
-                ],
-                &[
-                    "",
-                    "x",
-                    "3",
-                    "2 fortnights",
-                    "3 hz",
-                    "4daze",
-                    "99999999999999999999 s",
-                ],
-            ),
-            (
-                "cidr",
-                &["10.0.0.0/8", "010.0.0.0/8", "::1/128"],
-                &["10.0.0.0", "10.0.0.0/33", "10.0.0.0/+8", "x/8"],
-            ),
-            (
-                "mac",
-                &[
-                    "01:02:03:04:05:06",
-                    "01-02-03-04-05-06",
-                    "0102.0304.0506",
-                    "0102030405060708",
-                ],
-                &["01:02", "1:2:3:4:5:6"],
-            ),
-            (
-                "uuid",
-                &[
-                    "0E8400E2-29b4-41d4-A716-446655440000",
-                    "0e8400e229b441d4a716446655440000",
-                ],
-                &["0e"],
-            ),
-            (
-                "uuid4",
-                &["0e8400e2-29b4-41d4-a716-446655440000"],
-                &["0e8400e2-29b4-31d4-a716-446655440000"],
-            ),
-            ("hexcolor", &["#fff", "A0B1C2"], &["#ffff", "red"]),
-            ("k8sshortname", &["a-1"], &["A", "-a", "a.b", ""]),
-            ("k8slongname", &["a.b-c"], &["a..b", ""]),
-        ];
-        for (name, good, bad) in cases {
-            let check = OWN.iter().find(|(known, _)| *known == name).unwrap().1;
-            for text in good {
-                assert!(check(text), "{name}: {text}");
+    fn strings_have_the_formats_that_go_finds() {
+        let table = include_str!("../../tests/data/formats.jsonl");
+        let mut differences = Vec::new();
+        let mut checked = 0;
+        for line in table.lines() {
+            let row: serde_json::Value = serde_json::from_str(line).unwrap();
+            let name = row["format"].as_str().unwrap().replace('-', "");
+            let (_, check) = OF_STRINGS.iter().find(|(known, _)| *known == name).unwrap();
+            for (side, expected) in [("good", true), ("bad", false)] {
+                for text in row[side].as_array().into_iter().flatten() {
+                    let text = text.as_str().unwrap();
+                    checked += 1;
+                    if check(text) != expected {
+                        differences.push(format!("{name} {text:?}: {expected} in Go"));
+                    }
+                }
             }
-            for text in bad {
-                assert!(!check(text), "{name}: {text}");
-            }
+        }
+
+        assert!(checked > 5000, "{checked}");
+        assert!(differences.is_empty(), "{}", differences.join("\n"));
+    }
+
+    #[test]
+    fn every_format_is_in_the_table() {
+        let table = include_str!("../../tests/data/formats.jsonl").replace('-', "");
+        for (name, _) in OF_STRINGS {
+            assert!(table.contains(&format!("\"{name}\"")), "{name}");
         }
     }
 }

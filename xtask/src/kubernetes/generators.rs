@@ -315,7 +315,7 @@ fn comparison(upgrade: &Upgrade) -> Result<PathBuf> {
     let shell = &upgrade.shell;
     cmd!(
         shell,
-        "cargo build -q -p fieldmanager-comparison --profile comparison"
+        "cargo build -q -p fieldmanager-comparison --no-default-features --profile comparison"
     )
     .run()?;
     Ok(target().join("comparison/fieldmanager-comparison"))
