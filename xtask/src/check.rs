@@ -20,8 +20,13 @@
 use anyhow::{Context, Result, bail};
 use xshell::cmd;
 
+use crate::ahead::Ahead;
 use crate::comparison;
 use crate::run::{Run, Section, apt_install, has, install, succeeds, variable};
+
+/// Builds the programs that count instructions.
+pub(crate) const BUILD_OF_KEY_OPERATIONS: &str = "cargo build -q -p fieldmanager-benches --release \
+     --no-default-features --bin instructions --bin key-operation";
 
 /// The sections of each part, in the order in which they run.
 const PARTS: &[(&str, &[Section])] = &[
@@ -79,12 +84,14 @@ pub(crate) fn check(parts: &[&str]) -> Result<()> {
         .iter()
         .filter(|(part, _)| wanted.contains(part))
         .flat_map(|(_, sections)| *sections);
-    let tools: Section = ("Tools", tools);
 
     // The tools are a section of every run, whichever parts it has.
-    let result = std::iter::once(&tools)
-        .chain(sections)
-        .try_for_each(|(title, check)| run.section(title, *check));
+    let result = run.section("Tools", tools).and_then(|()| {
+        let _ahead = Ahead::start(&run);
+        sections
+            .into_iter()
+            .try_for_each(|(title, check)| run.section(title, *check))
+    });
     run.summary(usize::from(result.is_err()));
     result
 }

@@ -41,6 +41,10 @@ pub(crate) const SECTIONS: &[Section] = &[
     ),
 ];
 
+/// Builds the program that compares.
+pub(crate) const BUILD: &str =
+    "cargo build -q -p fieldmanager-comparison --no-default-features --profile comparison";
+
 /// The folder of the first Go module of the comparison.
 const ORACLE: &str = "comparison/oracle";
 
@@ -53,11 +57,7 @@ impl Run {
 
     /// Builds the program that compares.
     fn comparison(&self) -> Result<PathBuf> {
-        let build = cmd!(
-            self.shell,
-            "cargo build -q -p fieldmanager-comparison --no-default-features --profile comparison"
-        );
-        build.quiet().run()?;
+        cmd!(self.shell, "sh -c {BUILD}").quiet().run()?;
         Ok(self.target.join("comparison/fieldmanager-comparison"))
     }
 

@@ -5,6 +5,7 @@
     reason = "a program for a terminal"
 )]
 
+mod ahead;
 mod check;
 mod comparison;
 mod kubernetes;
