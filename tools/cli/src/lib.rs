@@ -30,6 +30,11 @@ mod types;
 pub mod internal {
     pub use crate::answer::{Verb, answer, stored};
     pub use crate::types::resource;
+
+    /// The parser of the arguments, for the page of commands.
+    pub fn parser() -> clap::Command {
+        <crate::args::Args as clap::CommandFactory>::command()
+    }
 }
 
 use std::process::ExitCode;

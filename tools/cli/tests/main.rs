@@ -17,6 +17,7 @@ mod page;
 mod patch;
 mod plan;
 mod readme;
+mod reference;
 mod scenarios;
 mod schemas;
 mod serve;
