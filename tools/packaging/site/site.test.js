@@ -44,43 +44,70 @@ function pages() {
   return found;
 }
 
-test("each page fits narrow and wide windows, light and dark, and axe finds nothing", async () => {
-  const page = await browser.newPage();
-  const [findings, foreign] = [[], []];
+/** Opens a page in a window of a size and scheme, and calls a function with it. Requests to other sites are faults. */
+async function visit(width, scheme, look) {
+  // A visitor without a past: the theme remembers the scheme of the first visit.
+  const context = await browser.createBrowserContext();
+  const page = await context.newPage();
+  const foreign = [];
   page.on("request", (request) => {
     const url = request.url();
-    // The theme asks for the number of stars of the repository.
-    if (!url.startsWith(origin) && !url.startsWith("data:") && !url.startsWith("https://api.github.com/")) {
+    if (!url.startsWith(origin) && !url.startsWith("data:")) {
       foreign.push(url);
     }
   });
-  for (const path of pages()) {
-    for (const [width, scheme] of [[400, "dark"], [1200, "light"]]) {
-      await page.setViewport({ width, height: 900 });
-      await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
-      const answer = await page.goto(origin + path, { waitUntil: "domcontentloaded" });
-      assert.equal(answer.status(), 200, path);
-      const scrolled = await page.evaluate(() => document.documentElement.scrollWidth);
-      assert.ok(scrolled <= width, `${path} is ${scrolled} pixels wide at ${width}`);
-      await page.evaluate(axe.source);
-      const { violations } = await page.evaluate(() => axe.run());
-      findings.push(...violations.map(({ id, nodes }) => `${path} at ${width}: ${id}: ${nodes[0].html}`));
-      if (IMAGES) {
-        mkdirSync(IMAGES, { recursive: true });
-        await page.screenshot({ path: join(IMAGES, `${path.replaceAll("/", "-")}${width}-${scheme}.png`) });
-      }
-    }
-  }
-  assert.deepEqual(findings, []);
+  await page.setViewport({ width, height: 900 });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+  await look(page);
   assert.deepEqual(foreign, [], "requests to other sites");
-  await page.close();
+  await context.close();
+}
+
+/** What is wrong with a page in a window. */
+async function faults(page, path, width, scheme) {
+  const answer = await page.goto(origin + path, { waitUntil: "load" });
+  assert.equal(answer.status(), 200, path);
+  const where = `${path} at ${width}, ${scheme}`;
+  const [scrolled, painted] = await page.evaluate(() => [document.documentElement.scrollWidth, document.body.dataset.mdColorScheme]);
+  assert.equal(painted, scheme === "dark" ? "slate" : "default", where);
+  assert.ok(scrolled <= width, `${where}: ${scrolled} pixels wide`);
+  if (IMAGES) {
+    mkdirSync(IMAGES, { recursive: true });
+    await page.screenshot({ path: join(IMAGES, `${path.replaceAll("/", "-")}${width}-${scheme}.png`) });
+  }
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => axe.run());
+  return violations.map(({ id, nodes }) => `${where}: ${id}: ${nodes[0].html}`);
+}
+
+for (const width of [400, 1200]) {
+  for (const scheme of ["light", "dark"]) {
+    test(`each page fits ${width} pixels, ${scheme}, and axe finds nothing`, async () => {
+      const findings = [];
+      await visit(width, scheme, async (page) => {
+        for (const path of pages()) {
+          findings.push(...(await faults(page, path, width, scheme)));
+        }
+      });
+      assert.deepEqual(findings, []);
+    });
+  }
+}
+
+test("search finds an error text and a field without a network", async () => {
+  for (const [query, found] of [["managedFields must be nil", "guides/managed-fields-must-be-nil"], ["kubectl scale", "guides/kubectl-scale"]]) {
+    await visit(1200, "light", async (page) => {
+      await page.goto(`${origin}/`, { waitUntil: "load" });
+      await page.type("input[name=query]", query);
+      await page.waitForSelector(`.md-search-result__link[href*="${found}"]`);
+    });
+  }
 });
 
-test("search finds an error text without a network", async () => {
-  const page = await browser.newPage();
-  await page.setViewport({ width: 1200, height: 900 });
-  await page.goto(`${origin}/`, { waitUntil: "load" });
-  await page.type("input[name=query]", "managedFields must be nil");
-  await page.waitForSelector('.md-search-result__link[href*="troubleshooting"]');
-  await page.close();
+test("each page can be reached by the navigation", async () => {
+  await visit(1200, "light", async (page) => {
+    await page.goto(`${origin}/`, { waitUntil: "load" });
+    const links = await page.evaluate(() => [...document.querySelectorAll(".md-nav--primary a[href]")].map((link) => new URL(link.href).pathname));
+    assert.deepEqual(pages().filter((path) => !links.includes(path)), []);
+  });
 });
