@@ -14,6 +14,7 @@ mod packages;
 mod public_api;
 mod release;
 mod run;
+mod third_party;
 
 use std::process::ExitCode;
 
@@ -25,6 +26,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   packages                        makes the packages that would be published, and uses them
   public-api [--write]            compares the public API with its snapshots in docs/api, or writes them
   release --dry-run               makes what a release uploads, in dist/ of the target folder
+  licences PROGRAM                writes the licences of the packages in a program to THIRD-PARTY.md of the target folder
   kubernetes VERSION [--check] [--kube-apiserver FILE] [TABLE ..]
                                   writes what depends on the release of Kubernetes; docs/upgrading-kubernetes.md";
 
@@ -50,6 +52,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         ["public-api"] => public_api::compare(false),
         ["public-api", "--write"] => public_api::compare(true),
         ["release", "--dry-run"] => release::release(),
+        ["licences", program] => release::licences(program),
         ["kubernetes", version, options @ ..] => kubernetes::kubernetes(version, options),
         _ => bail!("no such command\n{USAGE}"),
     }

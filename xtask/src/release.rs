@@ -2,7 +2,6 @@
 //! their checksums, and the licences of everything in the program.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -10,6 +9,7 @@ use serde_json::Value as Json;
 use xshell::{Shell, cmd};
 
 use crate::run::{has, target, variable, workspace};
+use crate::third_party::{check_program, third_party};
 
 /// The platforms of archives, and how each is built.
 const PLATFORMS: [(&str, Linking); 2] = [
@@ -42,6 +42,18 @@ enum Linking {
     Glibc(&'static str),
 }
 
+/// Writes the page of the licences to `THIRD-PARTY.md` of the target folder, and compares it with what a program has.
+pub(crate) fn licences(program: &str) -> Result<()> {
+    let shell = Shell::new()?;
+    shell.change_dir(workspace());
+    let page = third_party(&shell, "x86_64-unknown-linux-gnu")?;
+    check_program(&shell, Path::new(program), &page)?;
+    let file = target().join("THIRD-PARTY.md");
+    shell.write_file(&file, page)?;
+    println!("{}", file.display());
+    Ok(())
+}
+
 /// Makes the release. Nothing is uploaded.
 ///
 /// `RELEASE_PROFILE` is the profile of the program, `release` by default; `RELEASE_TWICE=1` builds each program twice, and
@@ -57,8 +69,9 @@ pub(crate) fn release() -> Result<()> {
     shell.create_dir(&dist)?;
 
     crate::packages::packages()?;
-    let third_party = third_party(&shell)?;
-    shell.write_file(dist.join("THIRD-PARTY.md"), &third_party)?;
+    // The packages are the same with either library of C.
+    let licences = third_party(&shell, "x86_64-unknown-linux-gnu")?;
+    shell.write_file(dist.join("THIRD-PARTY.md"), licences)?;
     for (platform, linking) in PLATFORMS {
         match linking {
             Linking::Glibc(_) if !has("cargo-zigbuild") => {
@@ -128,67 +141,6 @@ fn check_versions(shell: &Shell, version: &str) -> Result<()> {
     Ok(())
 }
 
-/// The packages in the program, with their licences: a table, and each text once.
-fn third_party(shell: &Shell) -> Result<String> {
-    let metadata = cmd!(
-        shell,
-        "cargo metadata --locked --format-version 1 --filter-platform x86_64-unknown-linux-gnu"
-    );
-    let metadata: Json = serde_json::from_str(&metadata.quiet().read()?)?;
-    let format = "{p}";
-    let tree = cmd!(
-        shell,
-        "cargo tree --locked -p fieldmanager-cli -e normal --prefix none --format {format}"
-    );
-    let tree = tree.quiet().read()?;
-    // The packages of this workspace have a path in the tree, so they are not among those.
-    let used = |package: &Json| {
-        let line = format!("{} v{}", text(package, "name"), text(package, "version"));
-        tree.lines()
-            .any(|used| used == line || used.starts_with(&format!("{line} (proc-macro)")))
-    };
-
-    let mut table = String::from(
-        "# Third-party licences\n\nThe program contains these packages.\n\n| package | version | licence |\n|---|---|---|\n",
-    );
-    let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let packages = members(&metadata).context("cargo metadata has no packages")?;
-    for package in packages.iter().filter(|package| used(package)) {
-        let member = |name: &str| text(package, name);
-        let (name, number) = (member("name"), member("version"));
-        let licence = member("license");
-        if licence.is_empty() && member("license_file").is_empty() {
-            bail!("{name} {number} states no licence");
-        }
-        writeln!(table, "| {name} | {number} | {licence} |")?;
-
-        let folder = Path::new(member("manifest_path"))
-            .parent()
-            .context("a manifest has no folder")?;
-        for file in shell.read_dir(folder)? {
-            let file_name = file
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .to_uppercase();
-            let is_text = ["LICENSE", "LICENCE", "COPYING", "NOTICE"]
-                .iter()
-                .any(|start| file_name.starts_with(start));
-            if is_text && file.is_file() {
-                let text = shell.read_file(&file)?.replace('\r', "");
-                texts
-                    .entry(text.trim().to_owned())
-                    .or_default()
-                    .push(format!("{name} {number}"));
-            }
-        }
-    }
-    for (text, names) in texts {
-        write!(table, "\n## {}\n\n```text\n{text}\n```\n", names.join(", "))?;
-    }
-    Ok(table)
-}
-
 /// Builds the program for a platform, and packs it with completions, man pages and licences.
 fn archive(
     shell: &Shell,
@@ -204,6 +156,12 @@ fn archive(
             .run()
             .context("two builds differ")?;
     }
+
+    check_program(
+        shell,
+        &program,
+        &shell.read_file(dist.join("THIRD-PARTY.md"))?,
+    )?;
 
     let name = format!("fieldmanager-{version}-{platform}");
     let folder = target().join("archives").join(&name);
