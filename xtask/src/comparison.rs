@@ -26,6 +26,7 @@ pub(crate) const SECTIONS: &[Section] = &[
     ("The integration tests of Kubernetes", kubernetes_tests),
     ("Client libraries", clients),
     ("Packages for other languages", other_packages),
+    ("The site", site),
     ("The page of the API server in a browser", page),
     (
         "Comparison of the API server with Kubernetes, over HTTP",
@@ -214,13 +215,20 @@ fn clients(run: &Run) -> Result<()> {
     )
 }
 
-/// The wheel, the packages of npm and the module of Java are made and installed.
+/// The wheel, the packages of npm, the module of Java, hooks and plugins are made and installed, and have their licences.
 fn other_packages(run: &Run) -> Result<()> {
     let (fieldmanager, work) = (run.command()?, run.target.join("packages"));
     run.run(
         cmd!(run.shell, "tools/packaging/check {fieldmanager} {work}")
             .env("CARGO_TARGET_DIR", &run.target),
-    )
+    )?;
+    run.run(cmd!(run.shell, "cargo xtask licences {fieldmanager}"))
+}
+
+/// The site is built without a browser: `tools/packaging/site/check` takes minutes.
+fn site(run: &Run) -> Result<()> {
+    let work = run.target.join("site");
+    run.run(cmd!(run.shell, "tools/packaging/site/build {work}"))
 }
 
 fn page(run: &Run) -> Result<()> {
