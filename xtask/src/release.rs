@@ -287,3 +287,34 @@ fn with_sums(manifest: &str, sums: &BTreeMap<String, String>) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn manifests_get_the_checksums_of_the_archives_that_they_name() {
+        let triples = ["x86_64-unknown-linux-musl", "aarch64-apple-darwin"];
+        let sums: BTreeMap<String, String> = triples
+            .iter()
+            .map(|triple| {
+                (
+                    format!("fieldmanager-0.1.0-{triple}.tar.gz"),
+                    format!("sum of {triple}"),
+                )
+            })
+            .collect();
+        for file in ["krew/fieldmanager.yaml", "homebrew/fieldmanager.rb"] {
+            let path = workspace().join("tools/packaging").join(file);
+            let text = with_sums(&std::fs::read_to_string(path).unwrap(), &sums);
+
+            for triple in triples {
+                let after = text.split(&format!("{triple}.tar.gz")).nth(1).unwrap();
+                let line = after.lines().nth(1).unwrap();
+                assert!(line.contains(&format!("sum of {triple}")), "{file}: {line}");
+            }
+            // The other two archives are made elsewhere.
+            assert_eq!(text.matches(&"0".repeat(64)).count(), 2, "{file}");
+        }
+    }
+}
