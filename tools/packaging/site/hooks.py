@@ -12,6 +12,8 @@ ROOT = HERE.parents[2]
 REPOSITORY = "https://github.com/fieldmanager/fieldmanager/blob/main/"
 # A link to a file outside of docs/.
 OUTSIDE = re.compile(r"\]\((?:\.\./)+([^)#\s]+)(#[^)\s]*)?\)")
+# The beginning of a link of the README to a file.
+IN_README = re.compile(r"\]\((?!https?:|#)")
 # An image that has a twin for dark pages.
 LIGHT = re.compile(r"!\[([^]]*)\]\(([^)\s]+)-light\.png\)")
 # A cell above the names of rows.
@@ -47,7 +49,7 @@ def beginning():
     """The README up to its first block of code, without the badges, with links as of a page in docs/."""
     before = (ROOT / "README.md").read_text().split("\n```", 1)[0]
     paragraphs = [part for part in before.split("\n\n") if not part.startswith("[![")]
-    return "\n\n".join(paragraphs).replace("](docs/", "](")
+    return IN_README.sub("](../", "\n\n".join(paragraphs)).replace("](../docs/", "](")
 
 
 def outside(found, page):

@@ -75,6 +75,11 @@ async function faults(page, path, width, scheme) {
     mkdirSync(IMAGES, { recursive: true });
     await page.screenshot({ path: join(IMAGES, `${path.replaceAll("/", "-")}${width}-${scheme}.png`) });
   }
+  return findings(page, where);
+}
+
+/** What axe finds on a page as it is. */
+async function findings(page, where) {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() => axe.run());
   return violations.map(({ id, nodes }) => `${where}: ${id}: ${nodes[0].html}`);
@@ -83,23 +88,45 @@ async function faults(page, path, width, scheme) {
 for (const width of [400, 1200]) {
   for (const scheme of ["light", "dark"]) {
     test(`each page fits ${width} pixels, ${scheme}, and axe finds nothing`, async () => {
-      const findings = [];
+      const found = [];
       await visit(width, scheme, async (page) => {
         for (const path of pages()) {
-          findings.push(...(await faults(page, path, width, scheme)));
+          found.push(...(await faults(page, path, width, scheme)));
         }
       });
-      assert.deepEqual(findings, []);
+      assert.deepEqual(found, []);
     });
   }
 }
 
-test("search finds an error text and a field without a network", async () => {
-  for (const [query, found] of [["managedFields must be nil", "guides/managed-fields-must-be-nil"], ["kubectl scale", "guides/kubectl-scale"]]) {
-    await visit(1200, "light", async (page) => {
-      await page.goto(`${origin}/`, { waitUntil: "load" });
-      await page.type("input[name=query]", query);
+/** Opens a part of the theme with its hidden checkbox, as its buttons do, and waits until it has moved. */
+async function open(page, part) {
+  await page.goto(`${origin}/`, { waitUntil: "load" });
+  await page.evaluate((id) => document.getElementById(id).click(), part);
+  await page.evaluate(() => Promise.all(document.getAnimations().map((animation) => animation.finished)));
+}
+
+for (const [query, found, width, scheme] of [
+  ["managedFields must be nil", "guides/managed-fields-must-be-nil", 1200, "light"],
+  ["before-first-apply", "guides/before-first-apply", 400, "dark"],
+  ["kubectl scale", "guides/kubectl-scale", 400, "light"],
+]) {
+  test(`search for \`${query}\` finds its page without a network, and axe finds nothing`, async () => {
+    await visit(width, scheme, async (page) => {
+      await open(page, "__search");
+      await page.focus("input[name=query]");
+      await page.keyboard.type(query);
       await page.waitForSelector(`.md-search-result__link[href*="${found}"]`);
+      assert.deepEqual(await findings(page, query), []);
+    });
+  });
+}
+
+test("the navigation of a narrow window has no finding of axe", async () => {
+  for (const scheme of ["light", "dark"]) {
+    await visit(400, scheme, async (page) => {
+      await open(page, "__drawer");
+      assert.deepEqual(await findings(page, scheme), []);
     });
   }
 });
