@@ -145,9 +145,6 @@ fn tools(run: &Run) -> Result<()> {
         install(&shell, "mvn", &["maven", "default-jdk-headless"])?;
         install(&shell, "npm", &["npm"])?;
         install(&shell, "openssl", &["openssl"])?;
-        // Readers of the Homebrew formula and of the Nix flake.
-        install(&shell, "ruby", &["ruby"])?;
-        install(&shell, "nix-instantiate", &["nix-bin"])?;
         if !succeeds(cmd!(shell, "python3 -c 'import ensurepip, venv'")) {
             apt_install(&shell, &["python3-venv"])?;
         }
