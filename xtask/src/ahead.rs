@@ -52,8 +52,12 @@ fn builds(run: &Run) -> Vec<String> {
     let mut builds = Vec::new();
     if run.wants("comparison") {
         builds.extend(
-            ["comparison/oracle", "comparison/kubectl/program"]
-                .map(|module| format!("(cd {module} && go build -o /dev/null ./...)")),
+            [
+                "comparison/oracle",
+                "comparison/kubectl/program",
+                "comparison/clients/go",
+            ]
+            .map(|module| format!("(cd {module} && go vet ./...)")),
         );
         builds.push(comparison::BUILD.to_owned());
     }

@@ -41,6 +41,7 @@ tokio::task_local! {
 }
 
 /// How long a request of the pool may still take; without end elsewhere.
+#[cfg(feature = "net")]
 pub(crate) fn remaining() -> Duration {
     let left = END.try_with(|end| end.saturating_duration_since(Instant::now()));
     left.unwrap_or(Duration::MAX)
