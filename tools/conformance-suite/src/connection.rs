@@ -25,6 +25,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The maximum size of an answer in bytes. The OpenAPI document of Kubernetes, the largest one, has 5 MB.
 const MAX_ANSWER: usize = 64 << 20;
 
+/// The beginning of the message about a longer answer.
+pub const TOO_LONG: &str = "the answer has more than";
+
 /// The number of requests in a row without an answer that ends a run.
 const ROW: usize = 10;
 
@@ -43,15 +46,18 @@ pub struct Connection {
 
 /// An answer of a server.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
-    pub(crate) code: u16,
-    pub(crate) headers: HeaderMap,
-    pub(crate) text: String,
+pub struct Answer {
+    /// The status code.
+    pub code: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub text: String,
 }
 
 impl Answer {
     /// The message of a `Status`, otherwise the body.
-    pub(crate) fn message(&self) -> String {
+    pub fn message(&self) -> String {
         let status = Value::from_json(&self.text).unwrap_or_default();
         let message = status
             .get("message")
@@ -63,16 +69,20 @@ impl Answer {
 
 /// A request as it is sent.
 #[derive(Clone, Debug)]
-pub(crate) struct Message {
-    pub(crate) method: String,
+pub struct Message {
+    /// The method.
+    pub method: String,
     /// The path and the query.
-    pub(crate) path: String,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: String,
+    pub path: String,
+    /// The headers, beyond those that every request has.
+    pub headers: Vec<(String, String)>,
+    /// The body; empty for none.
+    pub body: String,
 }
 
 impl Message {
-    pub(crate) fn new(method: &str, path: impl Into<String>, body: String) -> Self {
+    /// A request without headers.
+    pub fn new(method: &str, path: impl Into<String>, body: String) -> Self {
         Message {
             method: method.into(),
             path: path.into(),
@@ -188,8 +198,13 @@ impl Connection {
         ))
     }
 
-    /// Sends a request, again if the server asks for that by the code 429 and a time.
-    pub(crate) async fn send(&self, message: &Message) -> Result<Answer, String> {
+    /// Sends a request, again if the server asks for that by the code 429 and a time. Redirects are not followed.
+    ///
+    /// # Errors
+    ///
+    /// A message if there is no answer, or one that is too long, which then begins with [`TOO_LONG`].
+    #[doc(hidden)]
+    pub async fn send(&self, message: &Message) -> Result<Answer, String> {
         let end = Instant::now() + THROTTLED;
         loop {
             let answer = self.exchange(message).await?;
@@ -210,7 +225,7 @@ impl Connection {
             // The server is not trusted, so the size of its answer is bounded.
             let body = Limited::new(body, MAX_ANSWER).collect().await;
             let bytes = body.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
-                Some(_) => format!("the answer has more than {MAX_ANSWER} bytes"),
+                Some(_) => format!("{TOO_LONG} {MAX_ANSWER} bytes"),
                 None => with_causes(&*error),
             })?;
             let bytes = bytes.to_bytes();

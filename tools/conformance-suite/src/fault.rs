@@ -9,6 +9,10 @@ use kube::config::KubeconfigError;
 /// The most characters of a body in a report.
 pub(crate) const SHOWN: usize = 4000;
 
+/// The end of messages about certificates.
+pub const CERTIFICATE_HINT: &str =
+    "; --certificate-authority names the authority of --server, and --insecure accepts any certificate";
+
 /// A server that cannot be reached.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -87,7 +91,7 @@ pub(crate) fn with_causes(error: &(dyn Error + 'static)) -> String {
     }
 
     if text.contains("certificate") {
-        text.push_str("; --certificate-authority names the authority of --server, and --insecure accepts any certificate");
+        text.push_str(CERTIFICATE_HINT);
     }
     text
 }

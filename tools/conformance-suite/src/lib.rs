@@ -46,3 +46,12 @@ pub use fault::ConnectError;
 pub use results::{AreaResult, markdown, results_by_area};
 pub use suite::{Outcome, RunOptions, Suite, area};
 pub use target::{ServerOptions, Target};
+
+/// Items for the other crates of the workspace; no part of the public interface.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::connection::{Answer, Message, TOO_LONG};
+    pub use crate::fault::CERTIFICATE_HINT;
+    pub use crate::resources::root;
+    pub use crate::wire::encoded;
+}

@@ -64,7 +64,7 @@ pub(crate) fn group_version(api_version: &str) -> (&str, &str) {
 }
 
 /// The path of a group and version.
-pub(crate) fn root(api_version: &str) -> String {
+pub fn root(api_version: &str) -> String {
     if api_version.contains('/') {
         format!("/apis/{api_version}")
     } else {

@@ -11,6 +11,9 @@ use crate::connection::Connection;
 use crate::fault::{self, ConnectError};
 use crate::guard::{Identity, is_loopback};
 
+/// The most contexts that a message lists.
+const SHOWN_CONTEXTS: usize = 20;
+
 /// How to reach a server.
 #[derive(Clone, Debug, Default)]
 pub struct ServerOptions {
@@ -75,6 +78,11 @@ impl Target {
     /// The context of the kubeconfig, if the server is from one.
     pub fn context(&self) -> Option<&str> {
         Some(self.identity.context.as_str()).filter(|context| !context.is_empty())
+    }
+
+    /// The namespace of the context; `default` if it names none.
+    pub fn namespace(&self) -> &str {
+        &self.config.default_namespace
     }
 
     /// Why the server does not look like one for tests, and what would; `None` if it does.
@@ -182,10 +190,16 @@ async fn by_kubeconfig(options: &ServerOptions) -> Result<(Config, Identity), Co
             .iter()
             .map(|context| context.name.as_str())
             .collect();
+        // A kubeconfig may have thousands of contexts.
+        let shown = names.get(..SHOWN_CONTEXTS).unwrap_or(&names);
+        let more = match names.len() - shown.len() {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
         if names.is_empty() {
             "it has no contexts".into()
         } else {
-            format!("expected one of {}", names.join(", "))
+            format!("expected one of {}{more}", shown.join(", "))
         }
     };
 

@@ -244,7 +244,8 @@ pub(crate) fn request_of(write: &ManagedWrite, before: &ObjectName) -> Request {
     }
 }
 
-pub(crate) fn encoded(text: &str) -> String {
+/// A text as a segment of a path, or as a value of a query.
+pub fn encoded(text: &str) -> String {
     form_urlencoded::byte_serialize(text.as_bytes())
         .collect::<String>()
         .replace('+', "%20")
