@@ -1,6 +1,7 @@
 //! Command-line arguments.
 
 mod answers;
+mod cluster;
 mod common;
 mod conformance;
 mod envtest;
@@ -15,12 +16,13 @@ use bytesize::ByteSize;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use answers::{AdmitArgs, PlanArgs, VerdictArgs, VerdictFormat, WhyArgs};
+pub(crate) use cluster::{ClusterArgs, LiveArgs};
 pub(crate) use common::{Format, OutputArgs, ReportFormat, TypeArgs};
 pub(crate) use conformance::{ConformanceArgs, ConformanceReport};
 pub(crate) use envtest::EnvtestArgs;
 pub(crate) use managed::{
     ApplyArgs, BlameArgs, CsaArgs, ExtractArgs, LintArgs, ManagersArgs, MigrateArgs, OperationName,
-    OwnedArgs, RequestArgs, StripArgs, UpdateArgs, WriteArgs,
+    OwnedArgs, OwnersArgs, RequestArgs, StripArgs, UpdateArgs, WriteArgs,
 };
 pub(crate) use patch::{DiffArgs, PatchArgs, PatchKind};
 pub(crate) use serve::{AuthorizationArg, ServeArgs, StoreArg};
@@ -57,6 +59,8 @@ pub(crate) enum Command {
     Blame(BlameArgs),
     /// List the managers of an object and how much each owns
     Managers(ManagersArgs),
+    /// List the managers of many objects, and the fields that several of them own
+    Owners(OwnersArgs),
     /// Print the fields that a manager applied, with their present values
     Extract(ExtractArgs),
     /// Transfer fields from client-side apply to a manager of server-side apply

@@ -83,6 +83,7 @@ pub fn main() -> ExitCode {
         Command::Diff(args) => commands::patch::diff(&args, files),
         Command::Blame(args) => commands::blame::run(&args, files),
         Command::Managers(args) => commands::managers::run(&args, files),
+        Command::Owners(args) => commands::owners::run(&args, files),
         Command::Extract(args) => commands::entries::extract(&args, files),
         Command::UpgradeCsa(args) => commands::entries::upgrade_csa(&args, files),
         Command::Strip(args) => commands::entries::strip(&args, files),

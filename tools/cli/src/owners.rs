@@ -1,11 +1,14 @@
 //! The managers of an object as commands show them: names, colours, ages and sizes.
 
+use std::path::Path;
+
 use anstyle::{AnsiColor, Style};
 use fieldmanager_blame::{COLOURS, Palette, age};
 use fieldmanager_managedfields::{Entry, EntryError, ManagedFields, Time};
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 
+use crate::answers::cluster::Cluster;
 use crate::args::OwnedArgs;
 use crate::error::Failure;
 use crate::files::{self, Files};
@@ -27,11 +30,25 @@ pub(crate) struct Owned {
 }
 
 impl Owned {
-    /// Reads an object. Entries that cannot be decoded are reported on standard error and skipped.
+    /// Reads the object of a file, or of a cluster.
     pub(crate) fn read(args: &OwnedArgs, files: Files) -> Result<Self, Failure> {
-        let object = files.object(&args.file)?;
-        let file = files::name(&args.file);
-        let now = match args.now {
+        let cluster = Cluster::of(&args.live, args.file.is_some())?;
+        let (object, file) = match (&args.file, cluster) {
+            (_, Some(cluster)) => {
+                let live = cluster.only(&args.live)?;
+                (live.object, live.key.to_string())
+            }
+            (file, None) => {
+                let file = file.as_deref().unwrap_or(Path::new("-"));
+                (files.object(file)?, files::name(file))
+            }
+        };
+        Owned::of(object, file, args.now)
+    }
+
+    /// An object of a file. Entries that cannot be decoded are reported on standard error and skipped.
+    pub(crate) fn of(object: Value, file: String, now: Option<Time>) -> Result<Self, Failure> {
+        let now = match now {
             Some(now) => now,
             None => Time::from_unix_seconds(jiff::Timestamp::now().as_second())
                 .map_err(|error| Failure::Other(format!("cannot read the clock: {error}")))?,
@@ -61,6 +78,12 @@ impl Owned {
             now,
             file,
         }
+    }
+
+    /// Whether a manager has an entry.
+    pub(crate) fn owns(&self, manager: &str) -> bool {
+        let mut names = self.owners.iter().map(|owner| owner.entry.manager.as_str());
+        names.any(|name| name == manager)
     }
 
     /// The entries of the owners.

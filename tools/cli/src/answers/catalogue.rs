@@ -1,6 +1,7 @@
 //! The kinds that a cluster serves: those of Kubernetes, and those that definitions among the sources add.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use fieldmanager_handlers::Resource;
@@ -10,6 +11,7 @@ use fieldmanager_schema::{Schema, Type};
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 
+use super::cluster::Cluster;
 use crate::types::resource;
 
 /// The kind of definitions.
@@ -22,16 +24,25 @@ pub(crate) struct ServedKind {
     pub(crate) ty: Option<Type>,
 }
 
-/// Kinds, found once each.
+/// Kinds, found once each: in Kubernetes, in definitions of sources, and in those of a cluster.
 #[derive(Default)]
 pub(crate) struct Catalogue {
     /// The definitions by group and kind.
     definitions: HashMap<(String, String), Value>,
     types: HashMap<GroupVersionKind, Types>,
     kinds: HashMap<GroupVersionKind, Result<Arc<ServedKind>, String>>,
+    cluster: Option<Rc<Cluster>>,
 }
 
 impl Catalogue {
+    /// The kinds of Kubernetes, and those of a cluster.
+    pub(crate) fn of_cluster(cluster: Option<Rc<Cluster>>) -> Self {
+        Catalogue {
+            cluster,
+            ..Catalogue::default()
+        }
+    }
+
     /// Adds a definition. Other objects are left out.
     pub(crate) fn add(&mut self, object: &Value) {
         let text =
@@ -48,7 +59,7 @@ impl Catalogue {
     }
 
     /// The definition of a kind.
-    fn definition(&self, kind: &GroupVersionKind) -> Option<&Value> {
+    pub(crate) fn definition(&self, kind: &GroupVersionKind) -> Option<&Value> {
         self.definitions
             .get(&(kind.group.to_string(), kind.kind.to_string()))
     }
@@ -63,8 +74,8 @@ impl Catalogue {
         if let Some(known) = self.kinds.get(&kind) {
             return known.clone();
         }
-        let definition = self.definition(&kind).map(std::slice::from_ref);
-        let found = match resource(definition, &kind, true) {
+        let found = self.find(&kind);
+        let found = match found {
             Ok(Some(resource)) => Ok(Arc::new(ServedKind {
                 resource,
                 ty: self.type_of(object),
@@ -75,6 +86,23 @@ impl Catalogue {
         self.kinds.insert(kind, found.clone());
 
         found
+    }
+
+    /// The resource of a kind, whose definition may be in the cluster.
+    fn find(&mut self, kind: &GroupVersionKind) -> Result<Option<Resource>, String> {
+        let definition = self.definition(kind).map(std::slice::from_ref);
+        let known = resource(definition, kind, true)?;
+        let Some(cluster) = self.cluster.as_ref().filter(|_| known.is_none()) else {
+            return Ok(known);
+        };
+        let live = cluster.definition(kind);
+        let live = live.map_err(|failure| failure.messages().join("; "))?;
+        let Some(live) = live else {
+            return Ok(None);
+        };
+        self.add(&live);
+        let definition = self.definition(kind).map(std::slice::from_ref);
+        resource(definition, kind, true)
     }
 
     /// What a client says about a kind that no cluster has, with the kinds that have a similar name.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
+use super::cluster::ClusterArgs;
 use super::common::ReportFormat;
 use crate::answers::tool::ToolName;
 
@@ -16,12 +17,17 @@ pub(crate) struct SourceArgs {
     /// A source; may be repeated
     #[arg(short = 'f', long = "filename", value_name = "SOURCE")]
     filenames: Vec<PathBuf>,
-    /// The namespace of objects that name none
-    #[arg(short, long, value_name = "NAME", default_value = "default")]
-    pub(crate) namespace: String,
+    /// The namespace of objects that name none; without it, `default`, or that of the context of a cluster
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
 }
 
 impl SourceArgs {
+    /// The namespace of objects that name none.
+    pub(crate) fn namespace(&self) -> &str {
+        self.namespace.as_deref().unwrap_or("default")
+    }
+
     /// All sources.
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         let all = self.sources.iter().chain(&self.filenames);
@@ -92,8 +98,10 @@ pub(crate) struct PlanArgs {
     pub(crate) force_conflicts: bool,
     /// The live objects, with their metadata.managedFields: files, folders, a dump; may be repeated. Objects that are not
     /// among them do not exist
-    #[arg(long, value_name = "SOURCE")]
+    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["cluster", "kubeconfig", "context"])]
     pub(crate) live: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
     /// The objects that were applied before, to list those that are removed; may be repeated
     #[arg(long, value_name = "SOURCE")]
     pub(crate) inventory: Vec<PathBuf>,
@@ -137,8 +145,10 @@ pub(crate) struct WhyArgs {
     #[arg(long, visible_alias = "force")]
     pub(crate) force_conflicts: bool,
     /// The live objects, with their metadata.managedFields: files, folders, a dump; may be repeated
-    #[arg(long, value_name = "SOURCE", required = true)]
+    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["cluster", "kubeconfig", "context"])]
     pub(crate) live: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
     /// The form of the answer
     #[arg(short, long, value_enum, default_value_t)]
     pub(crate) output: ReportFormat,
@@ -149,11 +159,6 @@ impl WhyArgs {
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         let all = self.sources.iter().chain(&self.filenames);
         all.cloned().collect()
-    }
-
-    /// The namespace of objects that name none.
-    pub(crate) fn namespace(&self) -> &str {
-        self.namespace.as_deref().unwrap_or("default")
     }
 
     /// Whether the answer is JSON.

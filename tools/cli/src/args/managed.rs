@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{ArgGroup, ValueEnum};
 use fieldmanager_managedfields::Time;
 
-use super::common::{Format, OutputArgs, TypeArgs};
+use super::cluster::LiveArgs;
+use super::common::{Format, OutputArgs, ReportFormat, TypeArgs};
 
 /// The arguments of every request that writes an object.
 #[derive(clap::Args)]
@@ -109,8 +110,10 @@ pub(crate) struct UpdateArgs {
 #[derive(clap::Args)]
 pub(crate) struct OwnedArgs {
     /// The object, with its metadata.managedFields
-    #[arg(short = 'f', long = "filename", value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    #[arg(short = 'f', long = "filename", value_name = "FILE", conflicts_with_all = ["names", "cluster", "kubeconfig", "context"])]
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
     /// The time from which ages are computed; by default the current time
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<Time>,
@@ -137,6 +140,18 @@ pub(crate) struct ManagersArgs {
     /// Print a document instead of a table
     #[arg(short, long, value_enum)]
     pub(crate) output: Option<Format>,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct OwnersArgs {
+    /// Files with objects, folders, a dump, and `-` for standard input; may be repeated
+    #[arg(short = 'f', long = "filename", value_name = "SOURCE", conflicts_with_all = ["names", "cluster", "kubeconfig", "context"])]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
+    /// The form of the report
+    #[arg(short, long, value_enum, default_value_t)]
+    pub(crate) output: ReportFormat,
 }
 
 #[derive(clap::Args)]
@@ -212,8 +227,10 @@ pub(crate) struct StripArgs {
 #[derive(clap::Args)]
 pub(crate) struct LintArgs {
     /// The object; may be repeated
-    #[arg(short = 'f', long = "filename", value_name = "FILE", required = true)]
+    #[arg(short = 'f', long = "filename", value_name = "FILE", conflicts_with_all = ["names", "cluster", "kubeconfig", "context"])]
     pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
     /// A version of the kind that is served; may be repeated. Entries at other versions are findings
     #[arg(long, value_name = "VERSION")]
     pub(crate) served: Vec<String>,

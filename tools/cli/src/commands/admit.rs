@@ -106,7 +106,7 @@ impl<'a> Trial<'a> {
 
     /// The path of the collection of an object, and its key. Its namespace is made.
     fn place(&mut self, item: &SourceObject<'_>) -> Result<(String, ObjectKey), Failure> {
-        let (path, key) = self.with.place(&item.object, &self.args.source.namespace);
+        let (path, key) = self.with.place(&item.object, self.args.source.namespace());
         let Some(path) = path else {
             let unknown = self.catalogue.unknown(&item.object.declared_kind());
             return Err(Failure::input(item.file, unknown));

@@ -1,31 +1,62 @@
 //! `blame`: the owners of each line of an object.
 
+use std::path::Path;
 use std::process::ExitCode;
+use std::rc::Rc;
 
 use fieldmanager_schema::{Type, UNTYPED_DEDUCED};
 
-use crate::args::BlameArgs;
+use crate::answers::catalogue::Catalogue;
+use crate::answers::cluster::Cluster;
+use crate::args::{BlameArgs, OwnedArgs};
 use crate::error::Failure;
 use crate::files::Files;
+use crate::output::Style;
 use crate::owners::Owned;
 use crate::{blame, output, types};
 
 pub(crate) fn run(args: &BlameArgs, files: Files) -> Result<ExitCode, Failure> {
-    let owned = Owned::read(&args.owned, files)?;
-    let ty = type_of(args, &owned, files)?;
-    for name in &args.managers {
-        if !owned
-            .owners
-            .iter()
-            .any(|owner| owner.entry.manager.as_str() == name)
-        {
-            return Err(Failure::input(&owned.file, unknown(name, &owned)));
+    let OwnedArgs { file, live, now } = &args.owned;
+    let Some(cluster) = Cluster::of(live, file.is_some())?.map(Rc::new) else {
+        return show(args, &Owned::read(&args.owned, files)?, files, None);
+    };
+    if !live.is_one() && (args.html || live.names.is_empty()) {
+        return cluster.only(live).map(|_| ExitCode::SUCCESS);
+    }
+    let mut catalogue = Catalogue::of_cluster(Some(cluster.clone()));
+    cluster.each(live, |found| {
+        let owned = Owned::of(found.object, found.key.to_string(), *now)?;
+        // Of many objects, those of the managers are shown.
+        let owns = |name: &String| owned.owns(name);
+        if !live.is_one() {
+            if !args.managers.is_empty() && !args.managers.iter().any(owns) {
+                return Ok(());
+            }
+            output::print_lines([Style::Strong.paint(&owned.file)])?;
         }
+        let kind = catalogue.kind(&owned.object).ok();
+        show(args, &owned, files, kind.and_then(|kind| kind.ty.clone())).map(drop)
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints an object, whose type is known if a cluster has it.
+fn show(
+    args: &BlameArgs,
+    owned: &Owned,
+    files: Files,
+    known: Option<Type>,
+) -> Result<ExitCode, Failure> {
+    let ty = type_of(args, owned, files, known)?;
+    let is_many = args.owned.file.is_none() && !args.owned.live.is_one();
+    let unowned = args.managers.iter().find(|name| !owned.owns(name));
+    if let Some(name) = unowned.filter(|_| !is_many) {
+        return Err(Failure::input(&owned.file, unknown(name, owned)));
     }
 
     let lines = fieldmanager_blame::lines(&owned.object, &owned.entries(), ty.as_ref());
     if args.html {
-        output::print_document(&blame::page(&owned, &lines, &args.managers))?;
+        output::print_document(&blame::page(owned, &lines, &args.managers))?;
         return Ok(ExitCode::SUCCESS);
     }
     let wanted: Vec<usize> = owned
@@ -40,16 +71,24 @@ pub(crate) fn run(args: &BlameArgs, files: Files) -> Result<ExitCode, Failure> {
         .map(|(number, _)| number)
         .collect();
     let lines = blame::only(lines, (!args.managers.is_empty()).then_some(&wanted));
-    output::print_lines(blame::terminal_lines(&owned, &lines, output::room()))?;
+    output::print_lines(blame::terminal_lines(owned, &lines, output::room()))?;
 
     Ok(ExitCode::SUCCESS)
 }
 
 /// The type of the object. Fails only if the arguments name a type that does not exist: an object without a known type
 /// is shown by the paths of its managed fields.
-fn type_of(args: &BlameArgs, owned: &Owned, files: Files) -> Result<Option<Type>, Failure> {
+fn type_of(
+    args: &BlameArgs,
+    owned: &Owned,
+    files: Files,
+    known: Option<Type>,
+) -> Result<Option<Type>, Failure> {
     let asked_for = args.of.schema.is_some() || args.of.type_name.is_some();
-    match types::of(&args.of, &owned.object, &args.owned.file, files) {
+    if known.is_some() && !asked_for {
+        return Ok(known);
+    }
+    match types::of(&args.of, &owned.object, Path::new(&owned.file), files) {
         Ok(ty) => Ok(Some(ty).filter(|ty| ty.name() != UNTYPED_DEDUCED)),
         Err(failure) if asked_for => Err(failure),
         Err(_) => Ok(None),

@@ -105,7 +105,7 @@ impl Checker<'_> {
     ) -> Result<ObjectVerdict, Failure> {
         let object = &item.object;
         let kind = object.declared_kind();
-        let (path, key) = self.server.place(object, &self.args.source.namespace);
+        let (path, key) = self.server.place(object, self.args.source.namespace());
         let mut verdict = ObjectVerdict {
             file: item.file.to_owned(),
             line: item.line(""),

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use fieldmanager_managedfields::internal::{Finding, LintOptions, LintReport, Severity, lint};
 use fieldmanager_value::{List, Map, Value};
 
+use crate::answers::cluster::Cluster;
 use crate::args::LintArgs;
 use crate::error::Failure;
 use crate::files::{self, Files};
@@ -29,6 +30,20 @@ pub(crate) fn run(args: &LintArgs, files: Files) -> Result<ExitCode, Failure> {
     for path in &args.files {
         reports.push((files::name(path), lint(&files.object(path)?, &options)));
     }
+    let cluster = Cluster::of(&args.live, !args.files.is_empty())?;
+    let mut clean = 0;
+    if let Some(cluster) = &cluster {
+        cluster.each(&args.live, |live| {
+            let report = lint(&live.object, &options);
+            // Most of the objects of a cluster have no faults.
+            if report.findings.is_empty() && args.output.is_none() {
+                clean += 1;
+            } else {
+                reports.push((live.key.to_string(), report));
+            }
+            Ok(())
+        })?;
+    }
 
     let findings = || reports.iter().flat_map(|(_, report)| &report.findings);
     match args.output {
@@ -37,6 +52,10 @@ pub(crate) fn run(args: &LintArgs, files: Files) -> Result<ExitCode, Failure> {
             format,
         )?,
         None => output::print_lines(reports.iter().flat_map(lines))?,
+    }
+    if cluster.is_some() && args.output.is_none() {
+        let sum = format!("nothing found in {clean} of {} objects", clean + reports.len());
+        output::print_lines([sum])?;
     }
 
     // Notes are no reason to fail a check.

@@ -1,17 +1,20 @@
 //! `plan`: what an apply would do to every object of sources.
 
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::rc::Rc;
 
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 
-use crate::answers::catalogue::{Catalogue, DEFINITION};
+use crate::answers::catalogue::{Catalogue, DEFINITION, ServedKind};
+use crate::answers::cluster::Cluster;
 use crate::answers::plan::{Fate, Planned, plan};
 use crate::answers::plan_report::{PlanReport, PlannedPlace};
 use crate::answers::sources::{ObjectKey, Sources, key};
 use crate::answers::tool::Tool;
-use crate::args::PlanArgs;
+use crate::args::{ClusterArgs, PlanArgs};
 use crate::error::Failure;
 use crate::files::Files;
 use crate::output;
@@ -30,17 +33,26 @@ pub(crate) fn run(args: &PlanArgs, files: Files) -> Result<ExitCode, Failure> {
     let tool = tool.map_err(Failure::Usage)?;
     let sources = Sources::new(&args.source.paths(), files)?;
     let live = Sources::new(&args.live, files)?;
-    let mut catalogue = catalogue(&[&live, &sources])?;
-    let namespace = &args.source.namespace;
+    let cluster = connect(&args.cluster, &args.live, args.source.namespace.as_deref())?;
+    let mut catalogue = catalogue(cluster.clone(), &[&live, &sources])?;
+    let own = cluster.as_deref().map(Cluster::namespace);
+    let namespace = own.unwrap_or(args.source.namespace());
     let configured = read(&sources, namespace, &mut catalogue)?;
     let wanted: HashSet<&ObjectKey> = configured.iter().map(|of| &of.key).collect();
     let mut live = read_live(&live, namespace, &wanted)?;
     let mut report = PlanReport::new(args.json(), args.details || configured.len() == 1);
     for of in &configured {
-        let object = live.remove(&of.key).unwrap_or_default();
-        let planned = match catalogue.kind(&of.object) {
-            Ok(kind) => plan(&kind, &tool, &object, &of.object),
-            Err(message) => Planned::refused(message),
+        let planned = match (catalogue.kind(&of.object), &cluster) {
+            (Err(message), _) => Planned::refused(message),
+            (Ok(kind), None) => {
+                let object = live.remove(&of.key).unwrap_or_default();
+                plan(&kind, &tool, &object, &of.object)
+            }
+            // One live object is in memory at a time.
+            (Ok(kind), Some(cluster)) => match live_in(cluster, &catalogue, &kind, of)? {
+                Ok(object) => plan(&kind, &tool, &object, &of.object),
+                Err(message) => Planned::refused(message),
+            },
         };
         let place = PlannedPlace {
             file: &of.file,
@@ -65,9 +77,46 @@ pub(crate) fn run(args: &PlanArgs, files: Files) -> Result<ExitCode, Failure> {
     report.finish(&tool)
 }
 
+/// The cluster that arguments name; `None` for files.
+///
+/// # Errors
+///
+/// A fault of the kubeconfig.
+pub(crate) fn connect(
+    args: &ClusterArgs,
+    live: &[PathBuf],
+    namespace: Option<&str>,
+) -> Result<Option<Rc<Cluster>>, Failure> {
+    (live.is_empty() && args.is_wanted())
+        .then(|| Cluster::connect(args, namespace).map(Rc::new))
+        .transpose()
+}
+
+/// The live object of a configuration in a cluster, null if there is none; a message if the cluster does not have its kind.
+fn live_in(
+    cluster: &Cluster,
+    catalogue: &Catalogue,
+    kind: &ServedKind,
+    of: &Configured,
+) -> Result<Result<Value, String>, Failure> {
+    let kind = kind.resource.kind();
+    let Some(resource) = cluster.resource(kind)? else {
+        // A definition among the sources comes before its objects.
+        return Ok(match catalogue.definition(kind) {
+            Some(_) => Ok(Value::Null),
+            None => Err(catalogue.unknown(kind)),
+        });
+    };
+    let path = resource.path(&of.key.namespace, &of.key.name);
+    Ok(Ok(cluster.get(&path)?.unwrap_or_default()))
+}
+
 /// The kinds that a cluster serves with the definitions of sources.
-pub(crate) fn catalogue(sources: &[&Sources]) -> Result<Catalogue, Failure> {
-    let mut catalogue = Catalogue::default();
+pub(crate) fn catalogue(
+    cluster: Option<Rc<Cluster>>,
+    sources: &[&Sources],
+) -> Result<Catalogue, Failure> {
+    let mut catalogue = Catalogue::of_cluster(cluster);
     for source in sources {
         source.each(&[DEFINITION], |item| {
             // Faulty documents are reported by the pass that reads all.

@@ -9,9 +9,10 @@ use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 use serde_json::{Value as Json, json};
 
-use super::plan::{catalogue, read};
+use super::plan::{catalogue, connect, read};
 use crate::answer::stored;
 use crate::answers::catalogue::Catalogue;
+use crate::answers::cluster::Cluster;
 use crate::answers::field::{keyed, path_of};
 use crate::answers::sources::{ObjectKey, Sources, key};
 use crate::answers::tool::Tool;
@@ -27,8 +28,18 @@ use crate::text;
 pub(crate) fn run(args: &WhyArgs, files: Files) -> Result<ExitCode, Failure> {
     let sources = Sources::new(&args.paths(), files)?;
     let live = Sources::new(&args.live, files)?;
-    let mut catalogue = catalogue(&[&live, &sources])?;
-    let (key, object) = wanted(args, &live, &mut catalogue)?;
+    let cluster = connect(&args.cluster, &args.live, args.namespace.as_deref())?;
+    if cluster.is_none() && args.live.is_empty() {
+        let message = "where is the live object? --live SOURCE, or --cluster";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    let mut catalogue = catalogue(cluster.clone(), &[&live, &sources])?;
+    let own = cluster.as_deref().map(Cluster::namespace);
+    let namespace = own.or(args.namespace.as_deref()).unwrap_or("default");
+    let (key, object) = match &cluster {
+        Some(cluster) => cluster.named(&args.object).map(|live| (live.key, live.object))?,
+        None => wanted(args, namespace, &live, &mut catalogue)?,
+    };
     let kind = catalogue.kind(&object).map_err(Failure::Refused)?;
     // A dump has the defaults, which another file may leave out.
     let object = kind.resource.read(&stored(&kind.resource, &object));
@@ -37,7 +48,7 @@ pub(crate) fn run(args: &WhyArgs, files: Files) -> Result<ExitCode, Failure> {
     let tool = tool.transpose().map_err(Failure::Usage)?;
 
     // Without a configuration the question is only who owns the field.
-    let configured = read(&sources, args.namespace(), &mut catalogue)?;
+    let configured = read(&sources, namespace, &mut catalogue)?;
     let config = configured.iter().find(|of| of.key == key);
     if !configured.is_empty() && (config.is_none() || tool.is_none()) {
         return Err(Failure::Usage(match config {
@@ -70,6 +81,7 @@ pub(crate) fn run(args: &WhyArgs, files: Files) -> Result<ExitCode, Failure> {
 /// The only live object that the arguments name: `KIND/NAME`, or `NAME` alone.
 fn wanted(
     args: &WhyArgs,
+    namespace: &str,
     live: &Sources,
     catalogue: &mut Catalogue,
 ) -> Result<(ObjectKey, Value), Failure> {
@@ -88,11 +100,11 @@ fn wanted(
         let served = catalogue
             .kind(&object)
             .map(|kind| kind.resource.is_namespaced());
-        let key = key(&object, served.unwrap_or(true), args.namespace());
+        let key = key(&object, served.unwrap_or(true), namespace);
         if is_named
             && (args.namespace.is_none()
                 || key.namespace.is_empty()
-                || key.namespace == args.namespace())
+                || key.namespace == namespace)
         {
             found.insert(key, object);
         }
