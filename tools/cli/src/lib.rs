@@ -18,6 +18,7 @@ mod output;
 mod owners;
 mod page;
 mod plain;
+mod plugin;
 mod request;
 mod run_folder;
 mod server;
@@ -39,7 +40,7 @@ pub mod internal {
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::args::{Args, Command, SchemaCommand};
 use crate::error::Failure;
@@ -63,15 +64,39 @@ pub fn main() -> ExitCode {
     if let Some(role) = envtest::Role::of_process() {
         return envtest::run(role);
     }
+    if plugin::is_called("kubectl_complete-fieldmanager") {
+        return plugin::complete(&Args::command());
+    }
+    let is_plugin = plugin::is_called("kubectl-fieldmanager");
     if std::env::args_os().len() == 1 {
+        let text = if is_plugin {
+            plugin::FIRST_STEPS
+        } else {
+            FIRST_STEPS
+        };
         // A reader that has closed the output needs no help.
-        let _ = output::print_lines(FIRST_STEPS.lines());
+        let _ = output::print_lines(text.lines());
         return ExitCode::SUCCESS;
     }
-    let args = match Args::try_parse() {
+    let args = match parse(is_plugin) {
         Ok(args) => args,
         Err(error) => return usage(&error),
     };
+    run(args)
+}
+
+/// Reads the arguments of the process.
+fn parse(is_plugin: bool) -> Result<Args, clap::Error> {
+    let mut command = Args::command();
+    if is_plugin {
+        command = plugin::as_plugin(command);
+    }
+    let mut matches = command.clone().try_get_matches()?;
+    Args::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+}
+
+/// Runs a command, and reports its failure.
+fn run(args: Args) -> ExitCode {
     // The limit on input holds for every file of a command.
     let files = Files {
         max_input: args.max_input.as_u64(),
@@ -88,7 +113,7 @@ pub fn main() -> ExitCode {
         Command::UpgradeCsa(args) => commands::entries::upgrade_csa(&args, files),
         Command::Strip(args) => commands::entries::strip(&args, files),
         Command::Lint(args) => commands::lint::run(&args, files),
-        Command::Migrate(args) => commands::entries::migrate(&args, files),
+        Command::Migrate(args) => commands::migrate::run(&args, files),
         Command::Validate(args) => commands::inspect::validate(&args, files),
         Command::Merge(args) => commands::inspect::merge(&args, files),
         Command::Compare(args) => commands::inspect::compare(&args, files),

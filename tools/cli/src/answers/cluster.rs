@@ -278,7 +278,8 @@ impl Cluster {
             &self.namespace
         };
         let selector = wanted.selector.as_deref().map(encoded);
-        let selector = selector.map_or_else(String::new, |labels| format!("&labelSelector={labels}"));
+        let selector =
+            selector.map_or_else(String::new, |labels| format!("&labelSelector={labels}"));
         let collection = resource.path(namespace, "");
         let mut sizes = PAGES.into_iter();
         let (mut limit, mut token) = (sizes.next(), String::new());

@@ -252,17 +252,22 @@ pub(crate) enum OperationName {
 #[command(group = ArgGroup::new("who").required(true).args(["from", "dropped"]))]
 pub(crate) struct MigrateArgs {
     /// The object, with its metadata.managedFields
-    #[arg(short = 'f', long = "filename", value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// The manager whose entries are renamed
+    #[arg(short = 'f', long = "filename", value_name = "FILE", conflicts_with_all = ["names", "cluster", "kubeconfig", "context", "write"])]
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) live: LiveArgs,
+    /// Send the patches that are shown, each after a dry run, and again for an object that has changed meanwhile
+    #[arg(long)]
+    pub(crate) write: bool,
+    /// The manager whose entries are renamed; may be repeated
     #[arg(long, value_name = "NAME", requires = "to")]
-    pub(crate) from: Option<String>,
+    pub(crate) from: Vec<String>,
     /// The manager that gets the entries
     #[arg(long, value_name = "NAME", requires = "from")]
     pub(crate) to: Option<String>,
     /// The manager whose entries are removed; its fields have no owner afterwards, unless other managers own them too
     #[arg(long = "drop", value_name = "NAME", conflicts_with = "to")]
-    pub(crate) dropped: Option<String>,
+    pub(crate) dropped: Vec<String>,
     /// Only entries with this operation
     #[arg(long, value_enum, ignore_case = true, value_name = "OPERATION")]
     pub(crate) operation: Option<OperationName>,

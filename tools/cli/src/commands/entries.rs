@@ -1,15 +1,15 @@
-//! Commands that use or change the managed fields of one object: `extract`, `upgrade-csa`, `strip` and `migrate`.
+//! Commands that use or change the managed fields of one object: `extract`, `upgrade-csa` and `strip`.
 
 use std::process::ExitCode;
 
 use fieldmanager_managedfields::{
-    CsaUpgrade, ExtractForm, ExtractRequest, Identity, ManagedFields, Operation, Selector,
-    StripOptions, extract as extract_from, strip_for_apply,
+    CsaUpgrade, ExtractForm, ExtractRequest, ManagedFields, Operation, StripOptions,
+    extract as extract_from, strip_for_apply,
 };
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::{List, Value};
 
-use crate::args::{CsaArgs, ExtractArgs, Format, MigrateArgs, OperationName, StripArgs};
+use crate::args::{CsaArgs, ExtractArgs, Format, StripArgs};
 use crate::error::Failure;
 use crate::files::{self, Files};
 use crate::{alone, output, text, types};
@@ -97,65 +97,4 @@ pub(crate) fn strip(args: &StripArgs, files: Files) -> Result<ExitCode, Failure>
         &strip_for_apply(&files.object(&args.file)?, options),
         args.output.output,
     )
-}
-
-pub(crate) fn migrate(args: &MigrateArgs, files: Files) -> Result<ExitCode, Failure> {
-    let object = files.object(&args.file)?;
-    let fault = |error: &dyn std::fmt::Display| Failure::input(files::name(&args.file), error);
-    let managed = ManagedFields::of_object(&object).map_err(|error| fault(&error))?;
-    let from = args
-        .from
-        .as_deref()
-        .or(args.dropped.as_deref())
-        .unwrap_or_default();
-    let mut selector = Selector::manager(from);
-
-    match args.operation {
-        Some(OperationName::Apply) => selector = selector.operation(Operation::Apply),
-        Some(OperationName::Update) => selector = selector.operation(Operation::Update),
-        None => {}
-    }
-
-    // The entries of an applier belong to one subresource.
-    let subresource = args
-        .subresource
-        .clone()
-        .or_else(|| args.to_applier.then(String::new));
-    if let Some(subresource) = &subresource {
-        selector = selector.subresource(subresource.as_str());
-    }
-
-    // A selection of nothing would return the object unchanged, and the mistake would go unnoticed.
-    if managed.selected(&selector).is_empty() {
-        let known: Vec<String> = managed
-            .entries()
-            .iter()
-            .map(|entry| text::identity(&entry.identity()))
-            .collect();
-        let message = format!(
-            "`{from}` has no such entry, known entries are {}",
-            known.join(", ")
-        );
-        return Err(fault(&message));
-    }
-
-    let left = match &args.to {
-        None => managed.without(&selector),
-        Some(to) if args.to_applier => managed
-            .transfer(
-                &selector,
-                &Identity::new(
-                    to.as_str(),
-                    Operation::Apply,
-                    "",
-                    subresource.unwrap_or_default(),
-                ),
-            )
-            .map_err(|error| fault(&error))?,
-        Some(to) => managed
-            .rename(&selector, to.as_str())
-            .map_err(|error| fault(&error))?,
-    };
-
-    print(&left.set_in(&object), args.output.output)
 }

@@ -54,7 +54,10 @@ pub(crate) fn run(args: &LintArgs, files: Files) -> Result<ExitCode, Failure> {
         None => output::print_lines(reports.iter().flat_map(lines))?,
     }
     if cluster.is_some() && args.output.is_none() {
-        let sum = format!("nothing found in {clean} of {} objects", clean + reports.len());
+        let sum = format!(
+            "nothing found in {clean} of {} objects",
+            clean + reports.len()
+        );
         output::print_lines([sum])?;
     }
 

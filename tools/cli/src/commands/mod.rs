@@ -12,6 +12,7 @@ pub(crate) mod inspect;
 pub(crate) mod lint;
 pub(crate) mod managers;
 pub(crate) mod manual;
+pub(crate) mod migrate;
 pub(crate) mod owners;
 pub(crate) mod patch;
 pub(crate) mod plan;

@@ -110,7 +110,11 @@ impl OwnersReport {
         for field in &self.shared {
             let owners = field.owners.join(", ");
             let line = format!("  {} {}: {owners}", field.object, field.path);
-            lines.extend(text::wrap(&line, output::room(), 4).into_iter().map(Line::from));
+            lines.extend(
+                text::wrap(&line, output::room(), 4)
+                    .into_iter()
+                    .map(Line::from),
+            );
         }
         lines.push(Line::default());
         lines.push(Line::from(format!(

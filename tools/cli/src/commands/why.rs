@@ -37,7 +37,9 @@ pub(crate) fn run(args: &WhyArgs, files: Files) -> Result<ExitCode, Failure> {
     let own = cluster.as_deref().map(Cluster::namespace);
     let namespace = own.or(args.namespace.as_deref()).unwrap_or("default");
     let (key, object) = match &cluster {
-        Some(cluster) => cluster.named(&args.object).map(|live| (live.key, live.object))?,
+        Some(cluster) => cluster
+            .named(&args.object)
+            .map(|live| (live.key, live.object))?,
         None => wanted(args, namespace, &live, &mut catalogue)?,
     };
     let kind = catalogue.kind(&object).map_err(Failure::Refused)?;
@@ -102,9 +104,7 @@ fn wanted(
             .map(|kind| kind.resource.is_namespaced());
         let key = key(&object, served.unwrap_or(true), namespace);
         if is_named
-            && (args.namespace.is_none()
-                || key.namespace.is_empty()
-                || key.namespace == namespace)
+            && (args.namespace.is_none() || key.namespace.is_empty() || key.namespace == namespace)
         {
             found.insert(key, object);
         }

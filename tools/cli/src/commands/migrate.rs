@@ -1,0 +1,256 @@
+//! `migrate`: gives the entries of managers to another one, in a file or in the objects of a cluster.
+
+use std::process::ExitCode;
+
+use fieldmanager_conformance_suite::internal::Message;
+use fieldmanager_harness::internal::with_metadata;
+use fieldmanager_managedfields::{Entry, Identity, ManagedFields, Operation, Selector};
+use fieldmanager_structural::internal::ObjectExt as _;
+use fieldmanager_value::{Map, Str, Value};
+
+use crate::answers::cluster::{Cluster, LiveObject, refusal};
+use crate::args::{MigrateArgs, OperationName};
+use crate::error::Failure;
+use crate::files::{self, Files};
+use crate::output::{self, Style};
+use crate::text;
+
+/// How often a patch is made again for an object that has changed meanwhile.
+const ATTEMPTS: usize = 5;
+
+/// The owners of an object after the migration.
+struct Migration {
+    /// The entries that go.
+    taken: Vec<Entry>,
+    managed: ManagedFields,
+}
+
+/// What has become of an object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Migrated {
+    /// It has no such entries, or it was removed meanwhile.
+    No,
+    Shown,
+    Written,
+}
+
+/// Prints the object of a file with its new owners, or the patches of the objects of a cluster, and sends them on demand.
+pub(crate) fn run(args: &MigrateArgs, files: Files) -> Result<ExitCode, Failure> {
+    let Some(cluster) = Cluster::of(&args.live, args.file.is_some())? else {
+        return in_file(args, files);
+    };
+    if args.live.names.is_empty() {
+        let message = "which objects? TYPE/NAME, TYPE, or a category such as all";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    let [mut migrated, mut left, mut failed] = [0; 3];
+    cluster.each(&args.live, |live| {
+        let name = live.key.to_string();
+        match in_cluster(&cluster, args, live) {
+            Ok(Migrated::No) => left += 1,
+            Ok(Migrated::Shown | Migrated::Written) => migrated += 1,
+            // One object that cannot be written is no reason to leave the others.
+            Err(Failure::Refused(message)) => {
+                failed += 1;
+                output::err().line(
+                    Style::Error
+                        .paint("error:")
+                        .and(format!(" {name}: {message}")),
+                )?;
+            }
+            Err(other) => return Err(other),
+        }
+        Ok(())
+    })?;
+
+    let done = if args.write {
+        "migrated"
+    } else {
+        "to migrate: --write sends the patches"
+    };
+    let sum =
+        format!("{left} of the objects without such entries, {failed} refused, {migrated} {done}");
+    output::print_lines([sum])?;
+    Ok(ExitCode::from(u8::from(failed > 0)))
+}
+
+fn in_file(args: &MigrateArgs, files: Files) -> Result<ExitCode, Failure> {
+    let file = args.file.clone().unwrap_or_default();
+    let object = files.object(&file)?;
+    let fault = |error| Failure::input(files::name(&file), error);
+    let migration = migrate(args, &object).map_err(fault)?;
+    // The object would be unchanged, and the mistake would go unnoticed.
+    let Some(migration) = migration else {
+        let managed = ManagedFields::decode_lossy(object.managed_fields()).managed;
+        let known = managed.entries();
+        let known = known.iter().map(|entry| text::identity(&entry.identity()));
+        let known: Vec<String> = known.collect();
+        return Err(fault(format!(
+            "`{}` has no such entry, known entries are {}",
+            names(args).join("`, `"),
+            known.join(", ")
+        )));
+    };
+    output::print(&migration.managed.set_in(&object), args.output.output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows the patch of an object, and sends it if it is to be written.
+fn in_cluster(
+    cluster: &Cluster,
+    args: &MigrateArgs,
+    mut live: LiveObject,
+) -> Result<Migrated, Failure> {
+    for _ in 0..ATTEMPTS {
+        let migration = migrate(args, &live.object).map_err(Failure::Refused)?;
+        let Some(migration) = migration else {
+            return Ok(Migrated::No);
+        };
+        let patch = patch(&live.object, &migration.managed);
+        show(args, &live, &migration, &patch)?;
+        if !args.write {
+            return Ok(Migrated::Shown);
+        }
+        if send(cluster, &live, &patch, "?dryRun=All&")? && send(cluster, &live, &patch, "?")? {
+            return Ok(Migrated::Written);
+        }
+
+        // The object has changed after it was read, so its owners may be others.
+        match cluster.get(&live.path)? {
+            Some(object) => live.object = object,
+            None => return Ok(Migrated::No),
+        }
+    }
+
+    let message = format!("it has changed {ATTEMPTS} times while it was migrated");
+    Err(Failure::Refused(message))
+}
+
+/// Sends a patch. The result is false if the object has changed.
+fn send(cluster: &Cluster, live: &LiveObject, patch: &Value, query: &str) -> Result<bool, Failure> {
+    let path = format!("{}{query}fieldManager=fieldmanager", live.path);
+    let mut message = Message::new("PATCH", path, patch.to_json());
+    let media = "application/json-patch+json".to_owned();
+    message.headers.push(("Content-Type".to_owned(), media));
+    let answer = cluster.send(message).map_err(Failure::Other)?;
+    match answer.code {
+        409 => return Ok(false),
+        200 => {}
+        code => return Err(Failure::Refused(refusal(code, &live.path, &answer))),
+    }
+
+    // An admission plugin of the cluster may change other fields.
+    let plain = |object: &Value| {
+        with_metadata(object, [("managedFields", None), ("resourceVersion", None)])
+    };
+    let new = Value::from_json(&answer.text).unwrap_or_default();
+    if plain(&new) == plain(&live.object) {
+        Ok(true)
+    } else {
+        let message = "the cluster would change more than the owners, so nothing is written";
+        Err(Failure::Refused(message.to_owned()))
+    }
+}
+
+/// The patch of the owners, which is refused if the object has changed.
+fn patch(object: &Value, managed: &ManagedFields) -> Value {
+    // An empty list would leave the owners as they are.
+    let none = || Value::from(vec![Value::Map(Map::new())]);
+    let operation = |path: &str, value: Value| {
+        let members = [
+            ("op", "replace".into()),
+            ("path", path.into()),
+            ("value", value),
+        ];
+        Value::Map(
+            members
+                .into_iter()
+                .map(|(name, value)| (Str::from(name), value))
+                .collect(),
+        )
+    };
+    let version = object.metadata_string("resourceVersion");
+    Value::from(vec![
+        operation(
+            "/metadata/managedFields",
+            managed.encode().unwrap_or_else(none),
+        ),
+        operation("/metadata/resourceVersion", version.into()),
+    ])
+}
+
+fn show(
+    args: &MigrateArgs,
+    live: &LiveObject,
+    migration: &Migration,
+    patch: &Value,
+) -> Result<(), Failure> {
+    output::print_lines([Style::Strong.paint(&live.key.to_string())])?;
+    for entry in &migration.taken {
+        let to = args.to.as_ref().map_or_else(
+            || "have no owner of that name".to_owned(),
+            |to| {
+                let may = if args.to_applier {
+                    ", whose next apply removes what it leaves out"
+                } else {
+                    ""
+                };
+                format!("become those of `{to}`{may}")
+            },
+        );
+        let from = text::identity(&entry.identity());
+        let count = entry.fields.leaves().len();
+        output::print_lines([format!("  {count} fields of {from} {to}")])?;
+    }
+    output::out().json(&patch.to_json())
+}
+
+/// The managers whose entries go.
+fn names(args: &MigrateArgs) -> Vec<&str> {
+    let all = args.from.iter().chain(&args.dropped);
+    all.map(String::as_str).collect()
+}
+
+/// The owners after the migration; `None` if it changes nothing.
+fn migrate(args: &MigrateArgs, object: &Value) -> Result<Option<Migration>, String> {
+    let fault = |error: &dyn std::fmt::Display| error.to_string();
+    let before = ManagedFields::of_object(object).map_err(|error| fault(&error))?;
+    let (mut managed, mut taken) = (before.clone(), Vec::new());
+    // The entries of an applier belong to one subresource.
+    let subresource = args
+        .subresource
+        .clone()
+        .or_else(|| args.to_applier.then(String::new));
+    for from in names(args) {
+        let mut selector = Selector::manager(from);
+        match args.operation {
+            Some(OperationName::Apply) => selector = selector.operation(Operation::Apply),
+            Some(OperationName::Update) => selector = selector.operation(Operation::Update),
+            None => {}
+        }
+        if let Some(subresource) = &subresource {
+            selector = selector.subresource(subresource.as_str());
+        }
+
+        taken.extend(managed.selected(&selector));
+        managed = match &args.to {
+            None => managed.without(&selector),
+            Some(to) if args.to_applier => {
+                let subresource = subresource.clone().unwrap_or_default();
+                let to = Identity::new(to.as_str(), Operation::Apply, "", subresource);
+                managed
+                    .transfer(&selector, &to)
+                    .map_err(|error| fault(&error))?
+            }
+            Some(to) => managed
+                .rename(&selector, to.as_str())
+                .map_err(|error| fault(&error))?,
+        };
+    }
+
+    let is_one = args.file.is_some();
+    Ok(
+        (!taken.is_empty() && (is_one || managed != before))
+            .then_some(Migration { taken, managed }),
+    )
+}
