@@ -4,6 +4,7 @@ mod admit;
 mod apply;
 mod blame;
 mod check;
+mod cluster;
 mod common;
 mod conformance;
 mod demo;

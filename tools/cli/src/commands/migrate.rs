@@ -63,13 +63,12 @@ pub(crate) fn run(args: &MigrateArgs, files: Files) -> Result<ExitCode, Failure>
         Ok(())
     })?;
 
-    let done = if args.write {
-        "migrated"
+    let (done, how) = if args.write {
+        ("migrated", "")
     } else {
-        "to migrate: --write sends the patches"
+        ("to migrate", ": --write sends the patches")
     };
-    let sum =
-        format!("{left} of the objects without such entries, {failed} refused, {migrated} {done}");
+    let sum = format!("{migrated} {done}, {left} without such entries, {failed} refused{how}");
     output::print_lines([sum])?;
     Ok(ExitCode::from(u8::from(failed > 0)))
 }
@@ -186,21 +185,17 @@ fn show(
     patch: &Value,
 ) -> Result<(), Failure> {
     output::print_lines([Style::Strong.paint(&live.key.to_string())])?;
+    let to = match &args.to {
+        None => "lose this owner".to_owned(),
+        Some(to) if args.to_applier => {
+            format!("become those of `{to}`, whose next apply removes what it leaves out")
+        }
+        Some(to) => format!("become those of `{to}`"),
+    };
     for entry in &migration.taken {
-        let to = args.to.as_ref().map_or_else(
-            || "have no owner of that name".to_owned(),
-            |to| {
-                let may = if args.to_applier {
-                    ", whose next apply removes what it leaves out"
-                } else {
-                    ""
-                };
-                format!("become those of `{to}`{may}")
-            },
-        );
         let from = text::identity(&entry.identity());
         let count = entry.fields.leaves().len();
-        output::print_lines([format!("  {count} fields of {from} {to}")])?;
+        output::print_lines([format!("  fields of {from} ({count}) {to}")])?;
     }
     output::out().json(&patch.to_json())
 }

@@ -51,14 +51,14 @@ steps:
 "#;
 
 /// A server as a process, which ends with the value.
-struct Server {
+pub(crate) struct Server {
     process: Child,
-    url: String,
-    folder: Folder,
+    pub(crate) url: String,
+    pub(crate) folder: Folder,
 }
 
 impl Server {
-    fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         let folder = Folder::new(&[("cases.yaml", CASES), ("tokens", "secret,admin\n")]);
         let arguments: Vec<_> = arguments
             .iter()
