@@ -32,7 +32,7 @@ pub(crate) struct Owned {
 impl Owned {
     /// Reads the object of a file, or of a cluster.
     pub(crate) fn read(args: &OwnedArgs, files: Files) -> Result<Self, Failure> {
-        let cluster = Cluster::of(&args.live, args.file.is_some())?;
+        let cluster = Cluster::of_live(&args.live, args.file.is_some())?;
         let (object, file) = match (&args.file, cluster) {
             (_, Some(cluster)) => {
                 let live = cluster.only(&args.live)?;

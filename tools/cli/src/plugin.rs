@@ -50,28 +50,15 @@ pub(crate) fn complete(command: &Command) -> ExitCode {
     let (last, before) = words
         .split_last()
         .map_or(("", &[][..]), |(last, before)| (last.as_str(), before));
-    let at = before
-        .iter()
-        .try_fold(command, |at, word| at.find_subcommand(word));
-    let at = at.unwrap_or_else(|| {
-        let found = before.iter().find_map(|word| command.find_subcommand(word));
-        found.unwrap_or(command)
-    });
-    let options = at
-        .get_opts()
-        .chain(command.get_opts())
-        .filter_map(|arg| arg.get_long());
-    let flags = at.get_arguments().filter(|arg| !arg.is_positional());
-    let flags = flags.filter_map(|arg| arg.get_long());
-    let mut found: Vec<String> = if last.starts_with('-') {
-        options
-            .chain(flags)
-            .map(|name| format!("--{name}"))
-            .collect()
-    } else {
-        let shown = at.get_subcommands().filter(|sub| !sub.is_hide_set());
-        shown.map(|sub| sub.get_name().to_owned()).collect()
-    };
+    let called = before.iter().find_map(|word| command.find_subcommand(word));
+    let at = called.unwrap_or(command);
+    let options = at.get_arguments().chain(command.get_arguments());
+    let options = options.filter_map(|option| Some(format!("--{}", option.get_long()?)));
+    let shown = at.get_subcommands().filter(|sub| !sub.is_hide_set());
+    let mut found: Vec<String> = shown.map(|sub| sub.get_name().to_owned()).collect();
+    if last.starts_with('-') {
+        found = options.collect();
+    }
     found.retain(|word| word.starts_with(last));
     found.sort();
     found.dedup();

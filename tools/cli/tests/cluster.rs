@@ -163,7 +163,7 @@ fn plan_reads_only_the_live_objects_that_it_needs() {
         .map(|of| {
             (
                 of["name"].as_str().unwrap(),
-                of["result"].as_str().unwrap_or_default(),
+                of["fate"].as_str().unwrap_or_default(),
             )
         })
         .collect();
@@ -252,8 +252,8 @@ fn commands_for_many_objects_take_types_and_labels() {
            ci       Apply                         1       2\n \
            helm     Apply                         2       4\n\n\
          fields of several managers\n  \
-           ConfigMap shop/b .data.x: ci (Apply v1), helm (Apply v1)\n  \
-           ConfigMap shop/b .metadata.labels.app: ci (Apply v1), helm (Apply v1)\n\n\
+           ConfigMap shop/b .data.x: ci (Apply), helm (Apply)\n  \
+           ConfigMap shop/b .metadata.labels.app: ci (Apply), helm (Apply)\n\n\
          2 managers of 2 objects, 2 fields of several managers\n"
     );
     let json: Json =
@@ -338,7 +338,7 @@ fn migrate_shows_its_patch_and_writes_on_demand() {
     let before = live.managers();
     let migrate = "migrate cm -n shop --from old --from older --to ci --to-applier";
     let shown = live.prints(migrate);
-    assert!(shown.starts_with("ConfigMap shop/a\n  fields of old (Apply v1) (1) become those of `ci`, whose next apply removes what it leaves out\n"), "{shown}");
+    assert!(shown.starts_with("ConfigMap shop/a\n  fields of old (Apply) (2) become those of `ci`, whose next apply removes what it leaves out\n"), "{shown}");
     assert!(
         shown.contains(r#"[{"op":"replace","path":"/metadata/managedFields","value":["#),
         "{shown}"

@@ -1,6 +1,7 @@
 //! The live objects of a cluster, asked for one at a time, or by pages.
 
 use std::cell::OnceCell;
+use std::rc::Rc;
 
 use fieldmanager_conformance_suite::internal::{
     Answer, CERTIFICATE_HINT, Message, TOO_LONG, encoded,
@@ -49,7 +50,7 @@ impl Cluster {
     /// # Errors
     ///
     /// A fault of the kubeconfig or of its credentials, which the message does not have.
-    pub(crate) fn connect(args: &ClusterArgs, namespace: Option<&str>) -> Result<Self, Failure> {
+    fn connect(args: &ClusterArgs, namespace: Option<&str>) -> Result<Self, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -79,15 +80,23 @@ impl Cluster {
     /// # Errors
     ///
     /// A fault of the kubeconfig, and arguments that name neither files nor a cluster.
-    pub(crate) fn of(args: &LiveArgs, has_files: bool) -> Result<Option<Self>, Failure> {
-        if has_files {
-            return Ok(None);
+    pub(crate) fn of(
+        args: &ClusterArgs,
+        namespace: Option<&str>,
+        has_files: bool,
+    ) -> Result<Option<Rc<Self>>, Failure> {
+        match (has_files, args.is_wanted()) {
+            (true, _) => Ok(None),
+            (false, true) => Cluster::connect(args, namespace).map(|found| Some(Rc::new(found))),
+            (false, false) => Err(Failure::Usage(
+                "where are the live objects? --cluster, or -f SOURCE (of plan and why, --live SOURCE)".into(),
+            )),
         }
-        if !args.cluster.is_wanted() {
-            let message = "where are the objects? -f FILE, or --cluster";
-            return Err(Failure::Usage(message.to_owned()));
-        }
-        Cluster::connect(&args.cluster, args.namespace.as_deref()).map(Some)
+    }
+
+    /// As `of`, for the objects that arguments name.
+    pub(crate) fn of_live(args: &LiveArgs, has_files: bool) -> Result<Option<Rc<Self>>, Failure> {
+        Cluster::of(&args.cluster, args.namespace.as_deref(), has_files)
     }
 
     /// The namespace of objects that name none.

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::rc::Rc;
 
 use fieldmanager_schema::{Type, UNTYPED_DEDUCED};
 
@@ -17,7 +16,7 @@ use crate::{blame, output, types};
 
 pub(crate) fn run(args: &BlameArgs, files: Files) -> Result<ExitCode, Failure> {
     let OwnedArgs { file, live, now } = &args.owned;
-    let Some(cluster) = Cluster::of(live, file.is_some())?.map(Rc::new) else {
+    let Some(cluster) = Cluster::of_live(live, file.is_some())? else {
         return show(args, &Owned::read(&args.owned, files)?, files, None);
     };
     if !live.is_one() && (args.html || live.names.is_empty()) {

@@ -30,7 +30,7 @@ pub(crate) fn run(args: &LintArgs, files: Files) -> Result<ExitCode, Failure> {
     for path in &args.files {
         reports.push((files::name(path), lint(&files.object(path)?, &options)));
     }
-    let cluster = Cluster::of(&args.live, !args.files.is_empty())?;
+    let cluster = Cluster::of_live(&args.live, !args.files.is_empty())?;
     let mut clean = 0;
     if let Some(cluster) = &cluster {
         cluster.each(&args.live, |live| {

@@ -36,7 +36,7 @@ enum Migrated {
 
 /// Prints the object of a file with its new owners, or the patches of the objects of a cluster, and sends them on demand.
 pub(crate) fn run(args: &MigrateArgs, files: Files) -> Result<ExitCode, Failure> {
-    let Some(cluster) = Cluster::of(&args.live, args.file.is_some())? else {
+    let Some(cluster) = Cluster::of_live(&args.live, args.file.is_some())? else {
         return in_file(args, files);
     };
     if args.live.names.is_empty() {

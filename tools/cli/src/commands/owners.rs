@@ -37,7 +37,7 @@ struct SharedField {
 /// Prints the managers, and the fields that several of them own.
 pub(crate) fn run(args: &OwnersArgs, files: Files) -> Result<ExitCode, Failure> {
     let mut report = OwnersReport::default();
-    match Cluster::of(&args.live, !args.files.is_empty())? {
+    match Cluster::of_live(&args.live, !args.files.is_empty())? {
         Some(cluster) => cluster.each(&args.live, |live| {
             report.add(&live.key.to_string(), &live.object);
             Ok(())

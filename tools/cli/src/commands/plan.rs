@@ -1,7 +1,6 @@
 //! `plan`: what an apply would do to every object of sources.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
 
@@ -14,7 +13,7 @@ use crate::answers::plan::{Fate, Planned, plan};
 use crate::answers::plan_report::{PlanReport, PlannedPlace};
 use crate::answers::sources::{ObjectKey, Sources, key};
 use crate::answers::tool::Tool;
-use crate::args::{ClusterArgs, PlanArgs};
+use crate::args::PlanArgs;
 use crate::error::Failure;
 use crate::files::Files;
 use crate::output;
@@ -33,7 +32,8 @@ pub(crate) fn run(args: &PlanArgs, files: Files) -> Result<ExitCode, Failure> {
     let tool = tool.map_err(Failure::Usage)?;
     let sources = Sources::new(&args.source.paths(), files)?;
     let live = Sources::new(&args.live, files)?;
-    let cluster = connect(&args.cluster, &args.live, args.source.namespace.as_deref())?;
+    let has_files = !args.live.is_empty() || !args.cluster.is_wanted();
+    let cluster = Cluster::of(&args.cluster, args.source.namespace.as_deref(), has_files)?;
     let mut catalogue = catalogue(cluster.clone(), &[&live, &sources])?;
     let own = cluster.as_deref().map(Cluster::namespace);
     let namespace = own.unwrap_or(args.source.namespace());
@@ -75,21 +75,6 @@ pub(crate) fn run(args: &PlanArgs, files: Files) -> Result<ExitCode, Failure> {
         }
     }
     report.finish(&tool)
-}
-
-/// The cluster that arguments name; `None` for files.
-///
-/// # Errors
-///
-/// A fault of the kubeconfig.
-pub(crate) fn connect(
-    args: &ClusterArgs,
-    live: &[PathBuf],
-    namespace: Option<&str>,
-) -> Result<Option<Rc<Cluster>>, Failure> {
-    (live.is_empty() && args.is_wanted())
-        .then(|| Cluster::connect(args, namespace).map(Rc::new))
-        .transpose()
 }
 
 /// The live object of a configuration in a cluster, null if there is none; a message if the cluster does not have its kind.

@@ -9,7 +9,7 @@ use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 use serde_json::{Value as Json, json};
 
-use super::plan::{catalogue, connect, read};
+use super::plan::{catalogue, read};
 use crate::answer::stored;
 use crate::answers::catalogue::Catalogue;
 use crate::answers::cluster::Cluster;
@@ -28,11 +28,8 @@ use crate::text;
 pub(crate) fn run(args: &WhyArgs, files: Files) -> Result<ExitCode, Failure> {
     let sources = Sources::new(&args.paths(), files)?;
     let live = Sources::new(&args.live, files)?;
-    let cluster = connect(&args.cluster, &args.live, args.namespace.as_deref())?;
-    if cluster.is_none() && args.live.is_empty() {
-        let message = "where is the live object? --live SOURCE, or --cluster";
-        return Err(Failure::Usage(message.to_owned()));
-    }
+    let has_files = !args.live.is_empty();
+    let cluster = Cluster::of(&args.cluster, args.namespace.as_deref(), has_files)?;
     let mut catalogue = catalogue(cluster.clone(), &[&live, &sources])?;
     let own = cluster.as_deref().map(Cluster::namespace);
     let namespace = own.or(args.namespace.as_deref()).unwrap_or("default");
