@@ -8,7 +8,7 @@ use fieldmanager_managedfields::{Entry, EntryError, ManagedFields, Time};
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 
-use crate::answers::cluster::Cluster;
+use crate::answers::cluster::LiveCluster;
 use crate::args::OwnedArgs;
 use crate::error::Failure;
 use crate::files::{self, Files};
@@ -32,7 +32,7 @@ pub(crate) struct Owned {
 impl Owned {
     /// Reads the object of a file, or of a cluster.
     pub(crate) fn read(args: &OwnedArgs, files: Files) -> Result<Self, Failure> {
-        let cluster = Cluster::of_live(&args.live, args.file.is_some())?;
+        let cluster = LiveCluster::of_live(&args.live, args.file.is_some())?;
         let (object, file) = match (&args.file, cluster) {
             (_, Some(cluster)) => {
                 let live = cluster.only(&args.live)?;

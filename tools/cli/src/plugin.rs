@@ -50,6 +50,7 @@ pub(crate) fn complete(command: &Command) -> ExitCode {
     let (last, before) = words
         .split_last()
         .map_or(("", &[][..]), |(last, before)| (last.as_str(), before));
+    // Options before the command may have values, so any word may be its name.
     let called = before.iter().find_map(|word| command.find_subcommand(word));
     let at = called.unwrap_or(command);
     let options = at.get_arguments().chain(command.get_arguments());

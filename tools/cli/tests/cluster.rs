@@ -490,32 +490,174 @@ fn credentials_of_a_plugin_lead_to_the_cluster_and_are_not_shown() {
     );
 }
 
-/// A server that answers every request with the same bytes, and counts its connections.
-fn fake(answer: String) -> (String, Arc<AtomicUsize>) {
+/// A server that answers a request for a path, and counts its connections.
+fn fake(answer: impl Fn(&str) -> String + Send + 'static) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let count = Arc::new(AtomicUsize::new(0));
     let counted = count.clone();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
+            let stream = stream.unwrap();
             counted.fetch_add(1, Ordering::SeqCst);
-            let _ = stream.read(&mut [0; 4096]);
-            let _ = stream.write_all(answer.as_bytes());
+            let mut lines = BufReader::new(&stream).lines().map(Result::unwrap);
+            let first = lines.next().unwrap_or_default();
+            lines.find(String::is_empty);
+            let path = first.split(' ').nth(1).unwrap_or_default();
+            // The client may have enough before the end.
+            let _ = (&stream).write_all(answer(path).as_bytes());
         }
     });
     (url, count)
 }
 
-#[test]
-fn redirects_are_not_followed_and_answers_are_bounded() {
-    let (elsewhere, followed) = fake(String::new());
-    let redirect = format!(
-        "HTTP/1.1 307 Temporary Redirect\r\nLocation: {elsewhere}/api\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-    );
-    let endless = format!(
+/// A folder with the kubeconfig of a server.
+fn kubeconfig(url: &str) -> Folder {
+    let kubeconfig = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "test",
+        "clusters": [{"name": "test", "cluster": {"server": url}}],
+        "users": [{"name": "test", "user": {"token": "geheim"}}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+    });
+    Folder::new(&[("kubeconfig", &kubeconfig.to_string())])
+}
+
+/// More than an answer may have.
+fn endless() -> String {
+    format!(
         "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}",
         " ".repeat((64 << 20) + 1)
+    )
+}
+
+#[test]
+fn large_objects_come_in_small_pages() {
+    let (url, count) = fake(|path| {
+        let resource = json!({
+            "resource": "configmaps", "responseKind": {"group": "", "version": "v1", "kind": "ConfigMap"}, "scope": "Namespaced",
+            "singularResource": "configmap", "verbs": ["list"], "shortNames": ["cm"],
+        });
+        let item = |name: &str| json!({"metadata": {"name": name, "namespace": "default"}});
+        let body = match path {
+            "/api" => {
+                json!({"items": [{"metadata": {}, "versions": [{"version": "v1", "resources": [resource]}]}]})
+            }
+            "/apis" => json!({"items": []}),
+            _ if path.contains("limit=100") => return endless(),
+            _ if path.contains("continue=a%2Fb") => json!({"items": [item("b")], "metadata": {}}),
+            _ => json!({"items": [item("a")], "metadata": {"continue": "a/b"}}),
+        };
+        let body = body.to_string();
+        format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        )
+    });
+    let run = run_line(&kubeconfig(&url).line("owners cm --kubeconfig @/kubeconfig -o json"));
+    let report: Json = serde_json::from_str(&run.out).unwrap_or_default();
+    assert_eq!(
+        (run.code, &report["objects"]),
+        (0, &json!(2)),
+        "{}",
+        run.err
+    );
+    assert_eq!(count.load(Ordering::SeqCst), 5);
+}
+
+#[test]
+fn kubeconfig_of_ten_thousand_contexts_leads_to_the_cluster() {
+    let live = Live::start();
+    live.apply("helm", &config_map("a", &json!({"x": "1"})));
+    let path = live.0.folder.path().join("kubeconfig");
+    let mut kubeconfig: Json = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let context = kubeconfig["contexts"][0].clone();
+    for number in 0..10_000 {
+        let mut context = context.clone();
+        context["name"] = json!(format!("context-{number}"));
+        kubeconfig["contexts"].as_array_mut().unwrap().push(context);
+    }
+    std::fs::write(&path, kubeconfig.to_string()).unwrap();
+    assert!(
+        live.prints("managers cm/a -n shop --context context-9999")
+            .contains("helm")
+    );
+    let unknown = live.run("managers cm/a -n shop --context none");
+    assert!(
+        unknown.err.contains(", and 9981 more") && unknown.err.len() < 1000,
+        "{}",
+        unknown.err
+    );
+}
+
+#[test]
+fn commands_of_the_pages_run_on_a_cluster() {
+    let live = Live::start();
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (manager, plural, file) in [
+        (
+            "kubectl-client-side-apply",
+            "apis/apps/v1/namespaces/shop/deployments",
+            "web.yaml",
+        ),
+        (
+            "before-first-apply",
+            "api/v1/namespaces/shop/configmaps",
+            "before-first-apply.yaml",
+        ),
+    ] {
+        let text = std::fs::read_to_string(root.join("examples/answers").join(file)).unwrap();
+        let mut object =
+            serde_json::to_value(fieldmanager_value::Value::from_yaml(&text).unwrap()).unwrap();
+        object["metadata"]
+            .as_object_mut()
+            .unwrap()
+            .remove("managedFields");
+        live.send(&[
+            "-X",
+            "POST",
+            "-H",
+            "Content-Type: application/json",
+            "--data-binary",
+            &object.to_string(),
+            &format!("/{plural}?fieldManager={manager}"),
+        ]);
+    }
+    let mut pages = vec![root.join("docs/cli.md")];
+    let guides = std::fs::read_dir(root.join("docs/guides")).unwrap();
+    pages.extend(guides.map(|guide| guide.unwrap().path()));
+    let mut count = 0;
+    for page in pages {
+        let text = std::fs::read_to_string(page).unwrap();
+        for line in text.lines() {
+            let Some(arguments) = line.strip_prefix("kubectl fieldmanager ") else {
+                continue;
+            };
+            let arguments =
+                arguments.replace("examples/", &format!("{}/examples/", root.display()));
+            let output = by_name(&live, "kubectl-fieldmanager", &arguments);
+            let err = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                output.status.success() && err.is_empty() && !output.stdout.is_empty(),
+                "{line}: {err}"
+            );
+            if line.ends_with("--write") {
+                let out = String::from_utf8_lossy(&output.stdout);
+                assert!(
+                    out.contains("1 migrated, 0 without such entries, 0 refused"),
+                    "{line}: {out}"
+                );
+            }
+            count += 1;
+        }
+    }
+    assert!(count >= 9, "{count}");
+}
+
+#[test]
+fn redirects_are_not_followed_and_answers_are_bounded() {
+    let (elsewhere, followed) = fake(|_| String::new());
+    let redirect = format!(
+        "HTTP/1.1 307 Temporary Redirect\r\nLocation: {elsewhere}/api\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
     );
     let strange = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\n[1]".to_owned();
     for (answer, message) in [
@@ -523,18 +665,11 @@ fn redirects_are_not_followed_and_answers_are_bounded() {
             redirect,
             "/api: the cluster redirects, which is not followed",
         ),
-        (endless, "the answer has more than 67108864 bytes"),
+        (endless(), "the answer has more than 67108864 bytes"),
         (strange, "/api: the cluster answers 200: [1]"),
     ] {
-        let (url, count) = fake(answer);
-        let kubeconfig = json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "test",
-            "clusters": [{"name": "test", "cluster": {"server": url}}],
-            "users": [{"name": "test", "user": {"token": "geheim"}}],
-            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
-        });
-        let folder = Folder::new(&[("kubeconfig", &kubeconfig.to_string())]);
-        let run = run_line(&folder.line("blame deploy/web --kubeconfig @/kubeconfig"));
+        let (url, count) = fake(move |_| answer.clone());
+        let run = run_line(&kubeconfig(&url).line("blame deploy/web --kubeconfig @/kubeconfig"));
         assert!(
             run.code > 0 && run.err.contains(message),
             "{message}: {}",

@@ -11,7 +11,7 @@ use fieldmanager_schema::{Schema, Type};
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 
-use super::cluster::Cluster;
+use super::cluster::LiveCluster;
 use crate::types::resource;
 
 /// The kind of definitions.
@@ -31,12 +31,12 @@ pub(crate) struct Catalogue {
     definitions: HashMap<(String, String), Value>,
     types: HashMap<GroupVersionKind, Types>,
     kinds: HashMap<GroupVersionKind, Result<Arc<ServedKind>, String>>,
-    cluster: Option<Rc<Cluster>>,
+    cluster: Option<Rc<LiveCluster>>,
 }
 
 impl Catalogue {
     /// The kinds of Kubernetes, and those of a cluster.
-    pub(crate) fn of_cluster(cluster: Option<Rc<Cluster>>) -> Self {
+    pub(crate) fn of_cluster(cluster: Option<Rc<LiveCluster>>) -> Self {
         Catalogue {
             cluster,
             ..Catalogue::default()

@@ -29,7 +29,7 @@ const DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroup
                          application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
 
 /// A cluster of a kubeconfig.
-pub(crate) struct Cluster {
+pub(crate) struct LiveCluster {
     runtime: Runtime,
     connection: Connection,
     namespace: String,
@@ -44,7 +44,7 @@ pub(crate) struct LiveObject {
     pub(crate) object: Value,
 }
 
-impl Cluster {
+impl LiveCluster {
     /// Reads the kubeconfig, and makes a client, for which a plugin of the kubeconfig may be run.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl Cluster {
 
         let (connection, namespace) =
             connected.map_err(|error| Failure::Usage(without_hint(&error.to_string())))?;
-        Ok(Cluster {
+        Ok(LiveCluster {
             runtime,
             connection,
             namespace,
@@ -87,7 +87,7 @@ impl Cluster {
     ) -> Result<Option<Rc<Self>>, Failure> {
         match (has_files, args.is_wanted()) {
             (true, _) => Ok(None),
-            (false, true) => Cluster::connect(args, namespace).map(|found| Some(Rc::new(found))),
+            (false, true) => LiveCluster::connect(args, namespace).map(|found| Some(Rc::new(found))),
             (false, false) => Err(Failure::Usage(
                 "where are the live objects? --cluster, or -f SOURCE (of plan and why, --live SOURCE)".into(),
             )),
@@ -96,7 +96,7 @@ impl Cluster {
 
     /// As `of`, for the objects that arguments name.
     pub(crate) fn of_live(args: &LiveArgs, has_files: bool) -> Result<Option<Rc<Self>>, Failure> {
-        Cluster::of(&args.cluster, args.namespace.as_deref(), has_files)
+        LiveCluster::of(&args.cluster, args.namespace.as_deref(), has_files)
     }
 
     /// The namespace of objects that name none.

@@ -60,6 +60,7 @@ pub(crate) fn resources(document: &Value) -> Vec<ServedResource> {
                     let texts = items(resource, name).into_iter().filter_map(Value::as_str);
                     texts.map(str::to_owned).collect::<Vec<_>>()
                 };
+                // The kind may be one of another group, as Scale is, but has this version for requests.
                 let response = resource.get("responseKind").unwrap_or(&Value::Null);
                 let mut names = texts("shortNames");
                 names.push(text(resource, "singularResource").to_owned());

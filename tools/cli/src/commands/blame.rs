@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use fieldmanager_schema::{Type, UNTYPED_DEDUCED};
 
 use crate::answers::catalogue::Catalogue;
-use crate::answers::cluster::Cluster;
+use crate::answers::cluster::LiveCluster;
 use crate::args::{BlameArgs, OwnedArgs};
 use crate::error::Failure;
 use crate::files::Files;
@@ -16,7 +16,7 @@ use crate::{blame, output, types};
 
 pub(crate) fn run(args: &BlameArgs, files: Files) -> Result<ExitCode, Failure> {
     let OwnedArgs { file, live, now } = &args.owned;
-    let Some(cluster) = Cluster::of_live(live, file.is_some())? else {
+    let Some(cluster) = LiveCluster::of_live(live, file.is_some())? else {
         return show(args, &Owned::read(&args.owned, files)?, files, None);
     };
     if !live.is_one() && (args.html || live.names.is_empty()) {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use fieldmanager_managedfields::internal::{Finding, LintOptions, LintReport, Severity, lint};
 use fieldmanager_value::{List, Map, Value};
 
-use crate::answers::cluster::Cluster;
+use crate::answers::cluster::LiveCluster;
 use crate::args::LintArgs;
 use crate::error::Failure;
 use crate::files::{self, Files};
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &LintArgs, files: Files) -> Result<ExitCode, Failure> {
     for path in &args.files {
         reports.push((files::name(path), lint(&files.object(path)?, &options)));
     }
-    let cluster = Cluster::of_live(&args.live, !args.files.is_empty())?;
+    let cluster = LiveCluster::of_live(&args.live, !args.files.is_empty())?;
     let mut clean = 0;
     if let Some(cluster) = &cluster {
         cluster.each(&args.live, |live| {

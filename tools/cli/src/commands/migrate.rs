@@ -8,7 +8,7 @@ use fieldmanager_managedfields::{Entry, Identity, ManagedFields, Operation, Sele
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::{Map, Str, Value};
 
-use crate::answers::cluster::{Cluster, LiveObject, refusal};
+use crate::answers::cluster::{LiveCluster, LiveObject, refusal};
 use crate::args::{MigrateArgs, OperationName};
 use crate::error::Failure;
 use crate::files::{self, Files};
@@ -36,7 +36,7 @@ enum Migrated {
 
 /// Prints the object of a file with its new owners, or the patches of the objects of a cluster, and sends them on demand.
 pub(crate) fn run(args: &MigrateArgs, files: Files) -> Result<ExitCode, Failure> {
-    let Some(cluster) = Cluster::of_live(&args.live, args.file.is_some())? else {
+    let Some(cluster) = LiveCluster::of_live(&args.live, args.file.is_some())? else {
         return in_file(args, files);
     };
     if args.live.names.is_empty() {
@@ -96,7 +96,7 @@ fn in_file(args: &MigrateArgs, files: Files) -> Result<ExitCode, Failure> {
 
 /// Shows the patch of an object, and sends it if it is to be written.
 fn in_cluster(
-    cluster: &Cluster,
+    cluster: &LiveCluster,
     args: &MigrateArgs,
     mut live: LiveObject,
 ) -> Result<Migrated, Failure> {
@@ -126,7 +126,12 @@ fn in_cluster(
 }
 
 /// Sends a patch. The result is false if the object has changed.
-fn send(cluster: &Cluster, live: &LiveObject, patch: &Value, query: &str) -> Result<bool, Failure> {
+fn send(
+    cluster: &LiveCluster,
+    live: &LiveObject,
+    patch: &Value,
+    query: &str,
+) -> Result<bool, Failure> {
     let path = format!("{}{query}fieldManager=fieldmanager", live.path);
     let mut message = Message::new("PATCH", path, patch.to_json());
     let media = "application/json-patch+json".to_owned();
@@ -168,6 +173,7 @@ fn patch(object: &Value, managed: &ManagedFields) -> Value {
                 .collect(),
         )
     };
+    // It is replaced, not tested, so that a conflict is answered by the code 409.
     let version = object.metadata_string("resourceVersion");
     Value::from(vec![
         operation(
@@ -185,6 +191,7 @@ fn show(
     patch: &Value,
 ) -> Result<(), Failure> {
     output::print_lines([Style::Strong.paint(&live.key.to_string())])?;
+    // An applier that gets fields may remove them, which is why people migrate.
     let to = match &args.to {
         None => "lose this owner".to_owned(),
         Some(to) if args.to_applier => {

@@ -10,7 +10,7 @@ use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 use serde_json::json;
 
-use crate::answers::cluster::Cluster;
+use crate::answers::cluster::LiveCluster;
 use crate::answers::sources::{Sources, key};
 use crate::args::{OwnersArgs, ReportFormat};
 use crate::error::Failure;
@@ -37,7 +37,7 @@ struct SharedField {
 /// Prints the managers, and the fields that several of them own.
 pub(crate) fn run(args: &OwnersArgs, files: Files) -> Result<ExitCode, Failure> {
     let mut report = OwnersReport::default();
-    match Cluster::of_live(&args.live, !args.files.is_empty())? {
+    match LiveCluster::of_live(&args.live, !args.files.is_empty())? {
         Some(cluster) => cluster.each(&args.live, |live| {
             report.add(&live.key.to_string(), &live.object);
             Ok(())
@@ -89,6 +89,7 @@ impl OwnersReport {
     }
 
     fn lines(&self) -> Vec<Line> {
+        // Names of managers are those of clients, and so untrusted.
         let mut table = Table::new();
         table.load_style(presets::NOTHING);
         table.set_header(["MANAGER", "OPERATION", "SUBRESOURCE", "OBJECTS", "FIELDS"]);

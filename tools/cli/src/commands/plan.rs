@@ -8,7 +8,7 @@ use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 
 use crate::answers::catalogue::{Catalogue, DEFINITION, ServedKind};
-use crate::answers::cluster::Cluster;
+use crate::answers::cluster::LiveCluster;
 use crate::answers::plan::{Fate, Planned, plan};
 use crate::answers::plan_report::{PlanReport, PlannedPlace};
 use crate::answers::sources::{ObjectKey, Sources, key};
@@ -33,9 +33,9 @@ pub(crate) fn run(args: &PlanArgs, files: Files) -> Result<ExitCode, Failure> {
     let sources = Sources::new(&args.source.paths(), files)?;
     let live = Sources::new(&args.live, files)?;
     let has_files = !args.live.is_empty() || !args.cluster.is_wanted();
-    let cluster = Cluster::of(&args.cluster, args.source.namespace.as_deref(), has_files)?;
+    let cluster = LiveCluster::of(&args.cluster, args.source.namespace.as_deref(), has_files)?;
     let mut catalogue = catalogue(cluster.clone(), &[&live, &sources])?;
-    let own = cluster.as_deref().map(Cluster::namespace);
+    let own = cluster.as_deref().map(LiveCluster::namespace);
     let namespace = own.unwrap_or(args.source.namespace());
     let configured = read(&sources, namespace, &mut catalogue)?;
     let wanted: HashSet<&ObjectKey> = configured.iter().map(|of| &of.key).collect();
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &PlanArgs, files: Files) -> Result<ExitCode, Failure> {
 
 /// The live object of a configuration in a cluster, null if there is none; a message if the cluster does not have its kind.
 fn live_in(
-    cluster: &Cluster,
+    cluster: &LiveCluster,
     catalogue: &Catalogue,
     kind: &ServedKind,
     of: &Configured,
@@ -98,7 +98,7 @@ fn live_in(
 
 /// The kinds that a cluster serves with the definitions of sources.
 pub(crate) fn catalogue(
-    cluster: Option<Rc<Cluster>>,
+    cluster: Option<Rc<LiveCluster>>,
     sources: &[&Sources],
 ) -> Result<Catalogue, Failure> {
     let mut catalogue = Catalogue::of_cluster(cluster);

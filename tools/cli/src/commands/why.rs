@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use super::plan::{catalogue, read};
 use crate::answer::stored;
 use crate::answers::catalogue::Catalogue;
-use crate::answers::cluster::Cluster;
+use crate::answers::cluster::LiveCluster;
 use crate::answers::field::{keyed, path_of};
 use crate::answers::sources::{ObjectKey, Sources, key};
 use crate::answers::tool::Tool;
@@ -29,9 +29,9 @@ pub(crate) fn run(args: &WhyArgs, files: Files) -> Result<ExitCode, Failure> {
     let sources = Sources::new(&args.paths(), files)?;
     let live = Sources::new(&args.live, files)?;
     let has_files = !args.live.is_empty();
-    let cluster = Cluster::of(&args.cluster, args.namespace.as_deref(), has_files)?;
+    let cluster = LiveCluster::of(&args.cluster, args.namespace.as_deref(), has_files)?;
     let mut catalogue = catalogue(cluster.clone(), &[&live, &sources])?;
-    let own = cluster.as_deref().map(Cluster::namespace);
+    let own = cluster.as_deref().map(LiveCluster::namespace);
     let namespace = own.or(args.namespace.as_deref()).unwrap_or("default");
     let (key, object) = match &cluster {
         Some(cluster) => cluster
