@@ -25,15 +25,6 @@ struct Migration {
     managed: ManagedFields,
 }
 
-/// What has become of an object.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Migrated {
-    /// It has no such entries, or it was removed meanwhile.
-    No,
-    Shown,
-    Written,
-}
-
 /// Prints the object of a file with its new owners, or the patches of the objects of a cluster, and sends them on demand.
 pub(crate) fn run(args: &MigrateArgs, files: Files) -> Result<ExitCode, Failure> {
     let Some(cluster) = LiveCluster::of_live(&args.live, args.file.is_some())? else {
@@ -47,8 +38,8 @@ pub(crate) fn run(args: &MigrateArgs, files: Files) -> Result<ExitCode, Failure>
     cluster.each(&args.live, |live| {
         let name = live.key.to_string();
         match in_cluster(&cluster, args, live) {
-            Ok(Migrated::No) => left += 1,
-            Ok(Migrated::Shown | Migrated::Written) => migrated += 1,
+            Ok(true) => migrated += 1,
+            Ok(false) => left += 1,
             // One object that cannot be written is no reason to leave the others.
             Err(Failure::Refused(message)) => {
                 failed += 1;
@@ -94,30 +85,31 @@ fn in_file(args: &MigrateArgs, files: Files) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows the patch of an object, and sends it if it is to be written.
+/// Shows the patch of an object, and sends it if it is to be written. The result is false for an object without such entries,
+/// and for one that was removed meanwhile.
 fn in_cluster(
     cluster: &LiveCluster,
     args: &MigrateArgs,
     mut live: LiveObject,
-) -> Result<Migrated, Failure> {
+) -> Result<bool, Failure> {
     for _ in 0..ATTEMPTS {
         let migration = migrate(args, &live.object).map_err(Failure::Refused)?;
         let Some(migration) = migration else {
-            return Ok(Migrated::No);
+            return Ok(false);
         };
         let patch = patch(&live.object, &migration.managed);
         show(args, &live, &migration, &patch)?;
         if !args.write {
-            return Ok(Migrated::Shown);
+            return Ok(true);
         }
         if send(cluster, &live, &patch, "?dryRun=All&")? && send(cluster, &live, &patch, "?")? {
-            return Ok(Migrated::Written);
+            return Ok(true);
         }
 
         // The object has changed after it was read, so its owners may be others.
         match cluster.get(&live.path)? {
             Some(object) => live.object = object,
-            None => return Ok(Migrated::No),
+            None => return Ok(false),
         }
     }
 
@@ -139,6 +131,7 @@ fn send(
     let answer = cluster.send(message).map_err(Failure::Other)?;
     match answer.code {
         409 => return Ok(false),
+        200 if !query.contains("dryRun") => return Ok(true),
         200 => {}
         code => return Err(Failure::Refused(refusal(code, &live.path, &answer))),
     }

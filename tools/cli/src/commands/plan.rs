@@ -26,6 +26,16 @@ pub(crate) struct Configured {
     line: usize,
 }
 
+impl Configured {
+    fn place(&self) -> PlannedPlace<'_> {
+        PlannedPlace {
+            file: &self.file,
+            line: self.line,
+            key: &self.key,
+        }
+    }
+}
+
 /// Prints what an apply would do. Exits with 1 if it would be refused for an object.
 pub(crate) fn run(args: &PlanArgs, files: Files) -> Result<ExitCode, Failure> {
     let tool = Tool::new(args.preset, args.manager.as_deref(), args.force_conflicts);
@@ -54,24 +64,14 @@ pub(crate) fn run(args: &PlanArgs, files: Files) -> Result<ExitCode, Failure> {
                 Err(message) => Planned::refused(message),
             },
         };
-        let place = PlannedPlace {
-            file: &of.file,
-            line: of.line,
-            key: &of.key,
-        };
-        report.add(&place, &planned)?;
+        report.add(&of.place(), &planned)?;
     }
 
     // What was applied before and is no longer among the sources is removed by the tool.
     let inventory = Sources::new(&args.inventory, files)?;
     for of in read(&inventory, namespace, &mut catalogue)? {
         if !wanted.contains(&of.key) {
-            let place = PlannedPlace {
-                file: &of.file,
-                line: of.line,
-                key: &of.key,
-            };
-            report.add(&place, &Planned::of(Fate::Removed))?;
+            report.add(&of.place(), &Planned::of(Fate::Removed))?;
         }
     }
     report.finish(&tool)

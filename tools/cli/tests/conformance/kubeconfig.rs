@@ -213,5 +213,9 @@ fn kubeconfig_leads_to_the_server_with_a_client_certificate() {
                 .line("conformance --yes --kubeconfig @/guarded @/cases.yaml --filter created"),
         );
         assert_eq!(run.code, code, "{}{}", run.out, run.err);
+        let managers = server
+            .folder
+            .line("managers namespaces/default --kubeconfig @/guarded");
+        assert_eq!(line(&managers).code, code);
     }
 }
