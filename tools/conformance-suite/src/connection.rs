@@ -202,7 +202,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// A message if there is no answer, or one that is too long, which then begins with [`TOO_LONG`].
+    /// A message if there is no answer, or one that is too long, which then begins with `TOO_LONG`.
     #[doc(hidden)]
     pub async fn send(&self, message: &Message) -> Result<Answer, String> {
         let end = Instant::now() + THROTTLED;

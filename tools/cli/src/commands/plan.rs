@@ -92,6 +92,10 @@ fn live_in(
             None => Err(catalogue.unknown(kind)),
         });
     };
+    // The path without a name is that of all objects.
+    if of.key.name.is_empty() {
+        return Ok(Ok(Value::Null));
+    }
     let path = resource.path(&of.key.namespace, &of.key.name);
     Ok(Ok(cluster.get(&path)?.unwrap_or_default()))
 }

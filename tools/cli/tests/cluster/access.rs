@@ -110,7 +110,9 @@ fn large_objects_come_in_small_pages() {
             }
             "/apis" => json!({"items": []}),
             _ if path.contains("limit=100") => return endless(),
-            _ if path.contains("continue=a%2Fb") => json!({"items": [item("b")], "metadata": {}}),
+            _ if path.contains("continue=a%2Fb") => {
+                json!({"items": [item("b\u{1b}[31m\u{202e}")], "metadata": {}})
+            }
             _ => json!({"items": [item("a")], "metadata": {"continue": "a/b"}}),
         };
         let body = body.to_string();
@@ -128,6 +130,14 @@ fn large_objects_come_in_small_pages() {
         run.err
     );
     assert_eq!(count.load(Ordering::SeqCst), 5);
+    // What a cluster says does not reach the terminal as it is.
+    let blame = run_line(&kubeconfig(&url).line("blame cm --kubeconfig @/kubeconfig"));
+    assert!(
+        blame.out.contains(r"b\u{1b}[31m\u{202e}"),
+        "{}{}",
+        blame.out,
+        blame.err
+    );
 }
 
 #[test]

@@ -185,6 +185,11 @@ fn plan_reads_only_the_live_objects_that_it_needs() {
     let by_file = run_line(&folder.line("plan --manager ci --live @/live.json @/web.json"));
     let by_cluster = live.run("plan --manager ci @/web.json");
     assert_eq!(by_file.out, by_cluster.out);
+    // An object whose name the server makes has no live one.
+    let generated = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "a-", "namespace": "shop"}});
+    live.write("generated.json", &generated.to_string());
+    let by_file = run_line(&folder.line("plan --manager ci @/generated.json"));
+    assert_eq!(by_file, live.run("plan --manager ci @/generated.json"));
     let both = live.run("plan --manager ci --live @/live.json @/web.json --cluster");
     assert_eq!(both.code, 2);
 }
