@@ -68,14 +68,9 @@ pub fn main() -> ExitCode {
         return plugin::complete(&Args::command());
     }
     let is_plugin = plugin::is_called("kubectl-fieldmanager");
-    if std::env::args_os().len() == 1 {
-        let text = if is_plugin {
-            plugin::FIRST_STEPS
-        } else {
-            FIRST_STEPS
-        };
+    if std::env::args_os().len() == 1 && !is_plugin {
         // A reader that has closed the output needs no help.
-        let _ = output::print_lines(text.lines());
+        let _ = output::print_lines(FIRST_STEPS.lines());
         return ExitCode::SUCCESS;
     }
     let args = match parse(is_plugin) {

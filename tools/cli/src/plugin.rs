@@ -8,17 +8,6 @@ use clap::Command;
 
 use crate::output;
 
-/// What a call without arguments prints.
-pub(crate) const FIRST_STEPS: &str = "\
-kubectl fieldmanager: the owners of every field, and what an apply would do
-
-Try first:
-  kubectl fieldmanager blame deploy/web -n shop    who owns which line
-  kubectl fieldmanager owners -A                   who owns what in the cluster
-  kubectl fieldmanager plan --as helm -f chart/    what would an apply do?
-
-All commands: kubectl fieldmanager --help";
-
 /// Whether the process was started by a name.
 pub(crate) fn is_called(name: &str) -> bool {
     let program = std::env::args_os().next().unwrap_or_default();
