@@ -10,8 +10,7 @@ use kube::config::KubeconfigError;
 pub(crate) const SHOWN: usize = 4000;
 
 /// The end of messages about certificates.
-pub const CERTIFICATE_HINT: &str =
-    "; --certificate-authority names the authority of --server, and --insecure accepts any certificate";
+pub const CERTIFICATE_HINT: &str = "; --certificate-authority names the authority of --server, and --insecure accepts any certificate";
 
 /// A server that cannot be reached.
 #[derive(Debug, thiserror::Error)]
