@@ -112,14 +112,7 @@ static TYPES: LazyLock<[Structural; 2]> = LazyLock::new(|| {
 
 /// The environment of expressions, with some of [`PARAMS`], [`AUTHORIZER`] and [`VARIABLES`].
 pub(crate) fn environment(optional: &[&str]) -> Environment {
-    let [request, namespace] = &*TYPES;
-    let request = InputType::Typed("kubernetes.AdmissionRequest", request.clone());
-    let namespace = InputType::Typed("kubernetes.Namespace", namespace.clone());
-    let mut environment = Environment::new()
-        .with_input("object", InputType::Dynamic)
-        .with_input("oldObject", InputType::Dynamic)
-        .with_input("request", request)
-        .with_input("namespaceObject", namespace);
+    let mut environment = environment_of(InputType::Dynamic);
     if optional.contains(&PARAMS) {
         environment = environment.with_input(PARAMS, InputType::Dynamic);
     }
@@ -132,6 +125,31 @@ pub(crate) fn environment(optional: &[&str]) -> Environment {
         environment = environment.with_input(VARIABLES, InputType::Variables);
     }
     environment
+}
+
+/// The environment in which the types of the expressions of a policy are checked. It does not have
+/// `authorizer.requestResource`.
+///
+/// Behaviour: `buildEnvSet` of `k8s.io/apiserver/pkg/admission/plugin/policy/validating/typechecking.go`.
+pub(crate) fn typed_environment(object: InputType, params: Option<InputType>) -> Environment {
+    let environment = environment_of(object)
+        .with_input(AUTHORIZER, InputType::Authorizer)
+        .with_input(VARIABLES, InputType::Variables);
+    match params {
+        Some(params) => environment.with_input(PARAMS, params),
+        None => environment,
+    }
+}
+
+fn environment_of(object: InputType) -> Environment {
+    let [request, namespace] = &*TYPES;
+    let request = InputType::Typed("kubernetes.AdmissionRequest".into(), request.clone());
+    let namespace = InputType::Typed("kubernetes.Namespace".into(), namespace.clone());
+    Environment::new()
+        .with_input("object", object.clone())
+        .with_input("oldObject", object)
+        .with_input("request", request)
+        .with_input("namespaceObject", namespace)
 }
 
 /// The environment of the expressions of a policy, with its variables. One that does not compile is an error of what uses it.

@@ -32,6 +32,7 @@ mod snapshots;
 mod store;
 mod test_api;
 mod testing;
+mod type_checks;
 mod ui;
 mod unfinished;
 mod unions;

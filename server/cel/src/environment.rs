@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use fieldmanager_structural::Structural;
 use fieldmanager_value::internal::with_room;
 
 use crate::access::{AUTHORIZER, RESOURCE_CHECK};
-use crate::check::checker;
+use crate::check::checker::{self, Checked};
 use crate::check::declared::type_of;
 use crate::check::scope::{DeclaredInputs, Scope};
 use crate::check::types::{BOOL, STRING, Steps, Type};
@@ -24,7 +25,7 @@ pub enum InputType {
     Dynamic,
     /// A value of a schema, and the name of its type in messages. The type is only that of checks: the value is read as it
     /// is.
-    Typed(&'static str, Structural),
+    Typed(Arc<str>, Structural),
     /// An authorizer.
     Authorizer,
     /// An authorizer with a question about objects.
@@ -174,6 +175,29 @@ impl Environment {
             .map(|(expression, _)| expression)
     }
 
+    /// Checks the syntax and the types of an expression, whatever the type of its value is.
+    ///
+    /// ```
+    /// use fieldmanager_cel::{Environment, InputType};
+    /// use fieldmanager_structural::Structural;
+    /// use fieldmanager_value::Value;
+    ///
+    /// let schema = Value::from_yaml("{type: object, properties: {size: {type: integer}}}")?;
+    /// let shop = InputType::Typed("Shop".into(), Structural::from_value(&schema)?);
+    /// let environment = Environment::new().with_input("object", shop);
+    /// assert_eq!(environment.check("object.size + 1"), Ok(()));
+    /// assert!(environment.check("object.sizes").unwrap_err().contains("undefined field 'sizes'"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The faults, in the words of kube-apiserver.
+    pub fn check(&self, source: &str) -> Result<(), String> {
+        let declared = self.declared();
+        with_stack(|| checked_tree(Scope::Declared(&declared), source, self.options).map(|_| ()))
+    }
+
     fn checked(
         &self,
         declared: &DeclaredInputs<'_>,
@@ -194,11 +218,7 @@ impl Environment {
         // The depth of an expression is bounded, and still needs more room than a thread may have.
         with_stack(|| {
             let failed = |text: String| format!("compilation failed: {text}");
-            let mut tree = Tree::parse(source).map_err(failed)?;
-            let checked = checker::check(&mut tree, scope, options)
-                .ok_or_else(|| failed("the types of the expression are too large".to_owned()))?;
-            constants(source, &tree, &checked).map_err(failed)?;
-
+            let (tree, checked) = checked_tree(scope, source, options).map_err(failed)?;
             let found = checked.types.get(tree.root).unwrap_or(&Type::Dyn);
             check_type(found, expected)?;
             let of = kept(found);
@@ -228,6 +248,19 @@ impl Environment {
                 .collect(),
         }
     }
+}
+
+/// An expression with the types of its parts, or the faults of both.
+fn checked_tree<'s>(
+    scope: Scope<'s, '_>,
+    source: &str,
+    options: RuleOptions,
+) -> Result<(Tree, Checked<'s>), String> {
+    let mut tree = Tree::parse(source)?;
+    let checked = checker::check(&mut tree, scope, options)
+        .ok_or_else(|| "the types of the expression are too large".to_owned())?;
+    constants(source, &tree, &checked)?;
+    Ok((tree, checked))
 }
 
 impl InputType {

@@ -27,7 +27,7 @@ properties:
         .with_input("params", InputType::Dynamic)
         .with_input(
             "request",
-            InputType::Typed("kubernetes.AdmissionRequest", request),
+            InputType::Typed("kubernetes.AdmissionRequest".into(), request),
         )
         .with_input("authorizer", InputType::Authorizer)
         .with_input("authorizer.requestResource", InputType::ResourceCheck)

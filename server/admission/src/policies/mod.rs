@@ -6,6 +6,7 @@ mod check;
 mod mutating;
 mod mutation;
 mod source;
+mod type_check;
 mod validating;
 
 use crate::AdmissionRequest;
@@ -13,6 +14,7 @@ pub use check::check_expressions;
 pub use mutating::MutatingPolicies;
 #[doc(hidden)]
 pub use mutation::MutationKind;
+pub use type_check::{ServedKinds, check_types};
 pub use validating::ValidatingPolicies;
 
 /// Whether requests are subject to policies: those that change policies are not, so that a wrong policy can be undone, nor

@@ -248,17 +248,28 @@ impl Core {
         served: &Arc<Served>,
         object: &Value,
     ) -> Result<(), Failure> {
+        let how = (Verb::Update, Query::default(), "application/json");
+        self.write_status(served, how, object).await
+    }
+
+    /// Writes the status of an object with a method, parameters and a type of content.
+    pub(super) async fn write_status(
+        &self,
+        served: &Arc<Served>,
+        (verb, query, content_type): (Verb, Query, &str),
+        object: &Value,
+    ) -> Result<(), Failure> {
         let own = |name| text(object, &["metadata", name]);
         let body = object.to_json();
         let call = Call {
             user: &ITSELF,
             served,
-            verb: Verb::Update,
+            verb,
             namespace: own("namespace"),
             name: own("name"),
             subresource: "status",
-            query: &Query::default(),
-            content_type: "application/json",
+            query: &query,
+            content_type,
             user_agent: "kube-apiserver",
             body: body.as_bytes(),
             stale: None,

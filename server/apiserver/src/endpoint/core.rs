@@ -35,6 +35,8 @@ pub(crate) struct Core {
     pub(super) recounts: Recounts,
     /// Whether the status of quotas is counted besides what admission adds, as by kube-controller-manager.
     pub(crate) counts_quotas: bool,
+    /// Whether policies get a status, as by kube-controller-manager.
+    pub(crate) checks_types: bool,
     /// `None`: there is neither a log nor a history.
     pub(crate) log: Option<Arc<Recorder>>,
     /// `None`: the page offers no files of histories.
@@ -115,6 +117,7 @@ impl Core {
             lists,
             recounts: Recounts::default(),
             counts_quotas: false,
+            checks_types: false,
             documents: Mutex::new(resources.documents),
             definitions: tokio::sync::Mutex::default(),
             ending: Mutex::default(),

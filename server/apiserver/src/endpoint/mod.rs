@@ -31,6 +31,7 @@ mod selection;
 mod services;
 mod siblings;
 mod token;
+mod type_check;
 mod write;
 
 pub(crate) use answer::{Answer, Content, Listed};

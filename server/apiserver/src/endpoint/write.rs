@@ -296,6 +296,8 @@ impl Core {
         if call.subresource.is_empty() || call.served.facts.plural != "resourcequotas" {
             self.recount_after(call.served, key, outcome.action).await?;
         }
+        self.check_types_after(call, outcome.action, &outcome.object)
+            .await?;
         Ok(answer(outcome))
     }
 }

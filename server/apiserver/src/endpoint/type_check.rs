@@ -1,0 +1,88 @@
+//! The status of ValidatingAdmissionPolicies: the warnings about the types of their expressions.
+//!
+//! Behaviour: `k8s.io/kubernetes/pkg/controller/validatingadmissionpolicystatus`, which runs in kube-controller-manager.
+
+use fieldmanager_admission::policies::{ServedKinds, check_types};
+use fieldmanager_handlers::Action;
+use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_value::Value;
+use futures::future::BoxFuture;
+
+use super::{Call, Core, Failure, Verb};
+use crate::object::{map, with};
+use crate::query::Query;
+
+/// The manager of the status, and how it applies.
+const QUERY: &str = "fieldManager=validatingadmissionpolicy-status&force=true";
+
+impl Core {
+    /// Checks the types of a policy after a write of it, and writes its status. The client has its answer from before.
+    pub(super) fn check_types_after<'c>(
+        &'c self,
+        call: &'c Call<'_>,
+        action: Action,
+        policy: &'c Value,
+    ) -> BoxFuture<'c, Result<(), Failure>> {
+        Box::pin(async move {
+            let facts = &call.served.facts;
+            let is_policy = (&*facts.group, &*facts.plural)
+                == (
+                    "admissionregistration.k8s.io",
+                    "validatingadmissionpolicies",
+                );
+            let is_written = matches!(action, Action::Create | Action::Update);
+            if !(is_policy && is_written && call.subresource.is_empty() && self.checks_types) {
+                return Ok(());
+            }
+            let Some(status) = check_types(policy, self) else {
+                return Ok(());
+            };
+
+            let kind = call.served.kind();
+            let name = policy
+                .get("metadata")
+                .and_then(|metadata| metadata.get("name"));
+            let object = map([
+                ("apiVersion", Value::from(kind.api_version())),
+                ("kind", Value::from(&kind.kind)),
+                (
+                    "metadata",
+                    map([("name", name.cloned().unwrap_or_default())]),
+                ),
+            ]);
+            let object = with(&object, "status", status);
+            let how = (
+                Verb::Patch,
+                Query::of(Some(QUERY)),
+                "application/apply-patch+yaml",
+            );
+            match self.write_status(call.served, how, &object).await {
+                // The policy was deleted.
+                Err(failure) if failure.status.code == 404 => Ok(()),
+                written => written,
+            }
+        })
+    }
+}
+
+impl ServedKinds for Core {
+    fn kinds(&self, group: &str, version: &str, resource: &str) -> Vec<GroupVersionKind> {
+        let registry = self.registry();
+        let found = registry.all().filter(|served| {
+            let facts = &served.facts;
+            (group.is_empty() || facts.group == group)
+                && facts.version == version
+                && (facts.plural == resource || facts.singular == resource)
+        });
+        found.map(|served| served.kind().clone()).collect()
+    }
+
+    fn document(&self, group: &str, version: &str) -> Option<Value> {
+        let path = match group {
+            "" => format!("api/{version}"),
+            group => format!("apis/{group}/{version}"),
+        };
+        let document = self.documents().openapi().v3(&path)?;
+        Value::from_json_slice(&document.body).ok()
+    }
+}
