@@ -91,7 +91,7 @@ EXPRESSIONS = [
     "authorizer.group('apps').resource('deployments').check('get').allowed()", "authorizer.requestResource.check('get').allowed()", "authorizer.path(1)",
     "request.userInfo.username == 'x'", "request.userInfo.extra['a'][0] == 1", "request.dryRun == 'x'", "request.options.x == 1", "request.nothing == 1",
     "namespaceObject.metadata.labels.environment == 'x'", "namespaceObject.spec.x == 1", "namespaceObject == object", "request == object", "request.kind == request.resource",
-    "1 + 'x' == 2", "nothing == 1", "object.spec.replicas <=", "true ||| false", "object..spec", "", "  ", "1", "'text'", "quantity(object.spec.x).isLessThan(quantity('1'))",
+    "1 + 'x' == 2", "nothing == 1", "object.spec.replicas <=", "true ||| false", "object..spec", "  ", "1", "'text'", "quantity(object.spec.x).isLessThan(quantity('1'))",
     "duration('x') == duration('1h')", "object.spec.replicas.matches('[')", "'a'.matches('[')", "object.?spec.?replicas.orValue(1) == 1", "object.?spec.orValue('x') == 'x'",
     "[1, 'x'].all(x, x == 1)", "[object.spec, object.metadata].size() == 2", "{'a': object.spec}.a.replicas == 1", "(has(object.spec) ? object.spec : object.metadata) == object",
     "object.metadata.labels.all(k, k.startsWith('x'))", "object.metadata.labels.all(k, v, k == v)", "object.metadata.labels.transformMap(k, v, v.size()).all(k, v, v > 1)",

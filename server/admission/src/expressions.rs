@@ -25,7 +25,7 @@ pub(crate) const BUDGET: u64 = 10_000_000;
 const CONDITIONS_BUDGET: u64 = 2_500_000;
 
 /// What an expression gets if the budget does not last.
-const OUT_OF_BUDGET: &str =
+pub(crate) const OUT_OF_BUDGET: &str =
     "validation failed due to running out of cost budget, no further validation rules will be run";
 
 /// The names that only some expressions have.

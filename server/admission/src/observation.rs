@@ -40,4 +40,17 @@ pub enum Observed<'a> {
         /// Whether the call failed, which does not matter to the webhook.
         fails_open: bool,
     },
+    /// An expression of a policy that has a violation, or a mutation.
+    ///
+    /// Behaviour: `k8s.io/apiserver/pkg/admission/plugin/policy`, `validating/metrics` and `mutating/metrics`.
+    Check {
+        /// The name of the policy.
+        policy: &'a str,
+        /// The name of the binding.
+        binding: &'a str,
+        /// `compile_error`, `out_of_budget`, `invalid_error` or `no_error`.
+        error: &'static str,
+        /// What follows from a violation: `allow`, `deny`, `audit` or `warn`; empty for a mutation.
+        action: &'static str,
+    },
 }

@@ -11,9 +11,12 @@ use crate::metrics::write;
 /// The upper bounds of durations, in seconds. Webhooks have two more.
 const DURATIONS: [f64; 8] = [0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0];
 
-/// The most webhooks that have series of their own; with one more, the series of all begin anew: their names are those that
-/// clients choose.
-const MAX_WEBHOOKS: usize = 1000;
+/// The upper bounds of the durations of policies.
+const CHECKS: [f64; 5] = [5e-7, 0.001, 0.01, 0.1, 1.0];
+
+/// The most webhooks and bindings of policies that have series of their own; with one more, the series of all begin anew:
+/// their names are those that clients choose.
+const MAX_NAMES: usize = 1000;
 
 /// The greatest code in a label.
 const MAX_CODE: u16 = 600;
@@ -47,7 +50,9 @@ pub(crate) struct AdmissionMetrics {
     calls: IntCounterVec,
     rejections: IntCounterVec,
     open: IntCounterVec,
-    /// The webhooks that have series.
+    /// Of validating policies, and of mutating ones.
+    checks: [(IntCounterVec, HistogramVec); 2],
+    /// The webhooks and bindings that have series.
     names: Mutex<BTreeSet<String>>,
 }
 
@@ -62,15 +67,14 @@ impl AdmissionMetrics {
 
     fn registered() -> prometheus::Result<Self> {
         let registry = Registry::new();
-        let histogram = |name: &str, help: &str, buckets: usize, labels: &[&str]| {
-            let options = HistogramOpts::new(format!("apiserver_admission_{name}"), help);
-            let buckets = DURATIONS.into_iter().take(buckets).collect();
-            let histogram = HistogramVec::new(options.buckets(buckets), labels)?;
+        let histogram = |name: &str, help: &str, buckets: &[f64], labels: &[&str]| {
+            let options = HistogramOpts::new(format!("apiserver_{name}"), help);
+            let histogram = HistogramVec::new(options.buckets(buckets.to_vec()), labels)?;
             registry.register(Box::new(histogram.clone()))?;
             prometheus::Result::Ok(histogram)
         };
         let counter = |name: &str, help: &str, labels: &[&str]| {
-            let options = Opts::new(format!("apiserver_admission_{name}"), help);
+            let options = Opts::new(format!("apiserver_{name}"), help);
             let counter = IntCounterVec::new(options, labels)?;
             registry.register(Box::new(counter.clone()))?;
             prometheus::Result::Ok(counter)
@@ -79,40 +83,60 @@ impl AdmissionMetrics {
         // The first six buckets are those of steps and plugins; webhooks have all of them.
         let own = ["name", "type", "operation", "rejected"];
         let [_, step @ ..] = own;
+        let [first @ .., _, _] = DURATIONS;
+        let of_policies = |name: &str, labels: &[&str]| {
+            let total = "Checks of policies, with what came of them.";
+            let took = "Seconds of an expression of a policy.";
+            let name = |end| format!("{name}_admission_policy_check_{end}");
+            let counter = counter(&name("total"), total, labels)?;
+            let histogram = histogram(&name("duration_seconds"), took, &CHECKS, labels)?;
+            prometheus::Result::Ok((counter, histogram))
+        };
+        let checked = [
+            "policy",
+            "policy_binding",
+            "error_type",
+            "enforcement_action",
+        ];
+        let [mutated @ .., _] = checked;
         Ok(AdmissionMetrics {
             steps: histogram(
-                "step_admission_duration_seconds",
+                "admission_step_admission_duration_seconds",
                 "Seconds of all mutations or validations of a request.",
-                6,
+                &first,
                 &step,
             )?,
             plugins: histogram(
-                "controller_admission_duration_seconds",
+                "admission_controller_admission_duration_seconds",
                 "Seconds of a plugin, for the requests that it looks at.",
-                6,
+                &first,
                 &own,
             )?,
             webhooks: histogram(
-                "webhook_admission_duration_seconds",
+                "admission_webhook_admission_duration_seconds",
                 "Seconds of the call of a webhook.",
-                8,
+                &DURATIONS,
                 &own,
             )?,
             calls: counter(
-                "webhook_request_total",
+                "admission_webhook_request_total",
                 "Calls of webhooks, with the code of the answer.",
                 &["name", "type", "operation", "code", "rejected"],
             )?,
             rejections: counter(
-                "webhook_rejection_count",
+                "admission_webhook_rejection_count",
                 "Calls of webhooks for which a request was refused.",
                 &["name", "type", "operation", "error_type", "rejection_code"],
             )?,
             open: counter(
-                "webhook_fail_open_count",
+                "admission_webhook_fail_open_count",
                 "Calls of webhooks that failed without an effect.",
                 &["name", "type"],
             )?,
+            checks: [
+                of_policies("validating", &checked)?,
+                of_policies("mutating", &mutated)?,
+            ],
             registry,
             names: Mutex::default(),
         })
@@ -140,6 +164,23 @@ impl AdmissionMetrics {
                 }
                 return;
             }
+            Observed::Check {
+                policy,
+                binding,
+                error,
+                action,
+            } => {
+                self.make_room(&format!("{policy}/{binding}"));
+                let [validating, mutating] = &self.checks;
+                let labels = [policy, binding, error, action];
+                let ((total, durations), labels) = match labels.as_slice() {
+                    [mutated @ .., ""] => (mutating, mutated),
+                    validated => (validating, validated),
+                };
+                increase(total, labels);
+                observe(durations, labels, took);
+                return;
+            }
             Observed::Call {
                 webhook,
                 code,
@@ -160,17 +201,21 @@ impl AdmissionMetrics {
         }
     }
 
-    /// Removes the series of all webhooks if there is no room for those of one more.
+    /// Removes the series of all webhooks and bindings if there is no room for those of one more.
     fn make_room(&self, name: &str) {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         if names.contains(name) {
             return;
         }
-        if names.len() >= MAX_WEBHOOKS {
+        if names.len() >= MAX_NAMES {
             names.clear();
             self.webhooks.reset();
             for counters in [&self.calls, &self.rejections, &self.open] {
                 counters.reset();
+            }
+            for (counters, histograms) in &self.checks {
+                counters.reset();
+                histograms.reset();
             }
         }
         names.insert(name.to_owned());

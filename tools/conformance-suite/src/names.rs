@@ -18,6 +18,9 @@ const LONGEST: usize = 8 << 20;
 /// The variable with a name that no other case or run has, for objects outside namespaces.
 const UNIQUE: &str = "${unique}";
 
+/// The variable with the name of the namespace on the server, for selectors. Answers have the name in the file.
+const OWN_NAMESPACE: &str = "${namespace}";
+
 /// The names of one case.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
@@ -35,6 +38,7 @@ impl Names {
     /// A string of a request.
     pub(crate) fn to_server(&self, text: &str) -> String {
         let text = text.replace(UNIQUE, &self.unique());
+        let text = text.replace(OWN_NAMESPACE, &self.namespace);
         self.groups.iter().fold(text, |text, (own, on_server)| {
             replace_word(&text, own, on_server)
         })
@@ -147,9 +151,9 @@ impl Variables {
         Ok(out)
     }
 
-    /// The value of a variable; `None` for the one that names replace.
+    /// The value of a variable; `None` for those that names replace.
     fn value(&self, name: &str) -> Result<Option<Value>, String> {
-        if name == "unique" {
+        if matches!(name, "unique" | "namespace") {
             return Ok(None);
         }
         // The size is checked before the text exists.
@@ -169,7 +173,7 @@ impl Variables {
         match self.0.get(name) {
             Some(value) => Ok(Some(value.clone())),
             None => Err(format!(
-                "there is no variable `{name}`: expected one that an earlier step saves, or `unique`"
+                "there is no variable `{name}`: expected one that an earlier step saves, `unique` or `namespace`"
             )),
         }
     }

@@ -9,7 +9,9 @@ mod source;
 mod type_check;
 mod validating;
 
-use crate::AdmissionRequest;
+use std::time::Duration;
+
+use crate::{AdmissionRequest, Cluster, Observation, Observed};
 pub use check::check_expressions;
 pub use mutating::MutatingPolicies;
 #[doc(hidden)]
@@ -28,4 +30,38 @@ pub(crate) fn are_subject(request: &AdmissionRequest<'_>) -> bool {
         "authentication.k8s.io" | "authorization.k8s.io" => false,
         _ => true,
     }
+}
+
+/// Tells the server that a policy was checked, and what came of it. A text that is not empty is an error or a violation.
+///
+/// Behaviour: `ErrorType` of `k8s.io/apiserver/pkg/admission/plugin/policy`, `validating/errors.go` and `mutating/errors.go`.
+fn observe(
+    (request, cluster): (&AdmissionRequest<'_>, &dyn Cluster),
+    (policy, binding): (&str, &str),
+    text: &str,
+    action: &'static str,
+    took: Duration,
+) {
+    let error = match text {
+        "" => "no_error",
+        text if text.starts_with("compilation") => "compile_error",
+        text if text.starts_with(crate::expressions::OUT_OF_BUDGET) => "out_of_budget",
+        _ => "invalid_error",
+    };
+    cluster.observe(&Observation {
+        subject: Observed::Check {
+            policy,
+            binding,
+            error,
+            action,
+        },
+        phase: if action.is_empty() {
+            "admit"
+        } else {
+            "validate"
+        },
+        operation: request.operation,
+        is_rejected: action == "deny",
+        took,
+    });
 }

@@ -1,5 +1,7 @@
 //! `MutatingAdmissionPolicy`.
 
+use std::time::Instant;
+
 use fieldmanager_cel::Environment;
 use fieldmanager_managedfields::Cause;
 use fieldmanager_structural::internal::ObjectExt;
@@ -256,6 +258,7 @@ impl Mutation {
             }
 
             for (kind, compiled) in &evaluator.mutations {
+                let since = Instant::now();
                 let changed = self.change(
                     evaluator,
                     (*kind, compiled),
@@ -263,7 +266,16 @@ impl Mutation {
                     params.as_ref(),
                     around,
                 );
-                if let Err(text) = changed.await? {
+                let changed = changed.await;
+                let text = match &changed {
+                    Ok(Ok(())) => "",
+                    Ok(Err(text)) => text,
+                    Err(denial) => &denial.status.message,
+                };
+                let binding = invocation.binding.map_or("", |binding| &*binding.name);
+                let names = (&*invocation.policy.name, binding);
+                super::observe((request, cluster), names, text, "", since.elapsed());
+                if let Err(text) = changed? {
                     self.fail(invocation, &text, "Invalid");
                 }
             }

@@ -43,7 +43,7 @@ pub trait ServedKinds {
 /// The status that a controller gives a ValidatingAdmissionPolicy: the generation, and the warnings about types. `None` if the
 /// status is that of this generation, or if there is too much to check.
 ///
-/// The names of types contain the time in Kubernetes; here they are those of kinds.
+/// The names of types end with the time in Kubernetes; here objects have that of their kind, and parameters that with a `2`.
 pub fn check_types(policy: &Value, served: &dyn ServedKinds) -> Option<Value> {
     let generation = policy.metadata_field("generation")?.as_i64()?;
     let observed = field(field(policy, "status"), "observedGeneration").as_i64();
@@ -122,7 +122,7 @@ fn params(spec: &Value, known: &mut Documents<'_>) -> Option<InputType> {
     let kind = Some(field(spec, "paramKind")).filter(|kind| !kind.is_null())?;
     let kind = kind.declared_kind();
     // Objects and parameters of one kind have different types.
-    let name = format!("{}.params", kind.kind);
+    let name = format!("{}2", kind.kind);
     Some(known.type_of(&kind, &name).unwrap_or(InputType::Dynamic))
 }
 

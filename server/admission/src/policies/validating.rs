@@ -1,6 +1,7 @@
 //! `ValidatingAdmissionPolicy`.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use fieldmanager_cel::{Environment, ExpressionType};
 use fieldmanager_managedfields::Cause;
@@ -61,6 +62,10 @@ struct Validation {
 struct Violation {
     message: String,
     reason: (&'static str, u16),
+    /// Whether it is a fault that does not matter to the policy.
+    is_ignored: bool,
+    /// How long the evaluation took.
+    took: Duration,
 }
 
 /// What a policy makes of a request with one parameter.
@@ -136,7 +141,7 @@ impl ValidatingPolicies {
             match (verdicts?, invocation.binding) {
                 (Ok(verdicts), Some(binding)) => {
                     for verdict in verdicts {
-                        run.add(invocation.policy, binding, verdict);
+                        run.add(invocation.policy, binding, verdict, (&request, cluster));
                     }
                 }
                 (Ok(_), None) => {}
@@ -264,9 +269,7 @@ impl Validations {
         ignores_failures: bool,
     ) -> PolicyVerdict {
         let failed = |text: String| PolicyVerdict {
-            violations: Vec::from_iter(
-                Violation::of_fault(text, ignores_failures).map(|it| (0, it)),
-            ),
+            violations: vec![(0, Violation::of_fault(text, ignores_failures))],
             ..PolicyVerdict::default()
         };
         if !self.conditions.is_empty() {
@@ -312,11 +315,13 @@ impl Validations {
         let mut activation = inputs.activate(&self.environment, Some(authorizer), BUDGET);
         let mut outcomes = Vec::new();
         for validation in &self.validations {
-            match evaluate(&mut activation, &validation.expression) {
-                Ok(value) => outcomes.push(Ok(value.as_bool() == Some(true))),
-                Err(ExpressionFault::Own(text)) => outcomes.push(Err(text)),
+            let since = Instant::now();
+            let outcome = match evaluate(&mut activation, &validation.expression) {
+                Ok(value) => Ok(value.as_bool() == Some(true)),
+                Err(ExpressionFault::Own(text)) => Err(text),
                 Err(ExpressionFault::Budget(text)) => return Err(text),
-            }
+            };
+            outcomes.push((outcome, since.elapsed()));
         }
 
         // All messages are made, whether they are needed or not, since their cost counts.
@@ -333,20 +338,21 @@ impl Validations {
         }
 
         let mut violations = Vec::new();
-        for (at, (validation, outcome)) in self.validations.iter().zip(outcomes).enumerate() {
+        let outcomes = self.validations.iter().zip(outcomes).enumerate();
+        for (at, (validation, (outcome, took))) in outcomes {
             let violation = match (outcome, &messages) {
                 (Err(text), _) => Violation::of_fault(text, ignores_failures),
                 (Ok(_), Err(text)) => {
                     let text = format!("failed messageExpression: {text}");
                     Violation::of_fault(text, ignores_failures)
                 }
-                (Ok(true), _) => None,
+                (Ok(true), _) => continue,
                 (Ok(false), Ok(messages)) => {
                     let made = messages.get(at).and_then(Option::as_deref);
-                    Some(validation.violation(made.unwrap_or_default()))
+                    validation.violation(made.unwrap_or_default())
                 }
             };
-            violations.extend(violation.map(|violation| (at, violation)));
+            violations.push((at, Violation { took, ..violation }));
         }
         Ok(violations)
     }
@@ -363,16 +369,21 @@ impl Validation {
             (false, message) => message.to_owned(),
         };
         Violation {
-            message,
             reason: self.reason,
+            ..Violation::of_fault(message, false)
         }
     }
 }
 
 impl Violation {
-    fn of_fault(message: String, ignores_failures: bool) -> Option<Self> {
+    fn of_fault(message: String, is_ignored: bool) -> Self {
         let [reason, ..] = REASONS;
-        (!ignores_failures).then_some(Violation { message, reason })
+        Violation {
+            message,
+            reason,
+            is_ignored,
+            took: Duration::ZERO,
+        }
     }
 }
 
@@ -383,8 +394,10 @@ impl Dispatched {
             "ValidatingAdmissionPolicy '{policy}'{by} denied request: {}",
             violation.message
         );
-        let reason = violation.reason;
-        self.denied.get_or_insert(Violation { message, reason });
+        self.denied.get_or_insert(Violation {
+            message,
+            ..violation
+        });
     }
 
     fn misconfigured(&mut self, policy: &str, binding: Option<&Binding>, cause: &str) {
@@ -393,10 +406,8 @@ impl Dispatched {
         } else {
             "policy"
         };
-        let text = format!("failed to configure {what}: {cause}");
-        if let Some(violation) = Violation::of_fault(text, false) {
-            self.deny(policy, binding.map(|binding| &*binding.name), violation);
-        }
+        let violation = Violation::of_fault(format!("failed to configure {what}: {cause}"), false);
+        self.deny(policy, binding.map(|binding| &*binding.name), violation);
     }
 
     fn add(
@@ -404,16 +415,34 @@ impl Dispatched {
         policy: &BoundPolicy<Validations>,
         binding: &Binding,
         verdict: PolicyVerdict,
+        around: (&AdmissionRequest<'_>, &dyn Cluster),
     ) {
+        let observe = |violation: &Violation, action| {
+            let names = (&*policy.name, &*binding.name);
+            super::observe(around, names, &violation.message, action, violation.took);
+        };
         for (at, violation) in verdict.violations {
+            if violation.is_ignored {
+                observe(&violation, "allow");
+                continue;
+            }
             for action in &binding.actions {
                 match action.as_str() {
-                    "Deny" => self.deny(&policy.name, Some(&binding.name), violation.clone()),
-                    "Audit" => self.log(at, policy, binding, &violation.message),
-                    "Warn" => self.admitted.warnings.push(format!(
-                        "Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {}",
-                        policy.name, binding.name, violation.message
-                    )),
+                    "Deny" => {
+                        observe(&violation, "deny");
+                        self.deny(&policy.name, Some(&binding.name), violation.clone());
+                    }
+                    "Audit" => {
+                        observe(&violation, "audit");
+                        self.log(at, policy, binding, &violation.message);
+                    }
+                    "Warn" => {
+                        observe(&violation, "warn");
+                        self.admitted.warnings.push(format!(
+                            "Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {}",
+                            policy.name, binding.name, violation.message
+                        ));
+                    }
                     _ => {}
                 }
             }
@@ -429,9 +458,9 @@ impl Dispatched {
             }
         }
         for text in verdict.faults {
-            if let Some(violation) = Violation::of_fault(text, false) {
-                self.deny(&policy.name, Some(&binding.name), violation);
-            }
+            let violation = Violation::of_fault(text, false);
+            observe(&violation, "deny");
+            self.deny(&policy.name, Some(&binding.name), violation);
         }
     }
 
@@ -456,16 +485,6 @@ impl Dispatched {
     }
 
     fn finish(mut self, request: &AdmissionRequest<'_>) -> Result<Admitted, Denial> {
-        if let Some(Violation { message, reason }) = self.denied {
-            let (reason, code) = reason;
-            let text = format!("forbidden: {message}");
-            let mut denial = request.refused(code, reason, &text);
-            if let Some(details) = &mut denial.status.details {
-                details.causes = vec![Cause::new("", message, "")];
-            }
-            denial.warnings = self.admitted.warnings;
-            return Err(denial);
-        }
         let annotations = &mut self.admitted.annotations;
         for ((policy, key), values) in self.annotations {
             annotations.push((format!("{policy}/{key}"), values.join(", ")));
@@ -475,6 +494,21 @@ impl Dispatched {
             let logged = format!("[{}]", self.logged.join(","));
             annotations.push((key.to_owned(), logged));
         }
-        Ok(self.admitted)
+        let Some(Violation {
+            message, reason, ..
+        }) = self.denied
+        else {
+            return Ok(self.admitted);
+        };
+
+        let (reason, code) = reason;
+        let text = format!("forbidden: {message}");
+        let mut denial = request.refused(code, reason, &text);
+        if let Some(details) = &mut denial.status.details {
+            details.causes = vec![Cause::new("", message, "")];
+        }
+        denial.warnings = self.admitted.warnings;
+        denial.annotations = self.admitted.annotations;
+        Err(denial)
     }
 }
