@@ -68,30 +68,22 @@ impl AdmissionMetrics {
     fn registered() -> prometheus::Result<Self> {
         let registry = Registry::new();
         let histogram = |name: &str, help: &str, buckets: &[f64], labels: &[&str]| {
-            let options = HistogramOpts::new(format!("apiserver_{name}"), help);
-            let histogram = HistogramVec::new(options.buckets(buckets.to_vec()), labels)?;
-            registry.register(Box::new(histogram.clone()))?;
-            prometheus::Result::Ok(histogram)
+            histogram(
+                &registry,
+                &format!("admission_{name}"),
+                help,
+                buckets,
+                labels,
+            )
         };
         let counter = |name: &str, help: &str, labels: &[&str]| {
-            let options = Opts::new(format!("apiserver_{name}"), help);
-            let counter = IntCounterVec::new(options, labels)?;
-            registry.register(Box::new(counter.clone()))?;
-            prometheus::Result::Ok(counter)
+            counter(&registry, &format!("admission_{name}"), help, labels)
         };
 
         // The first six buckets are those of steps and plugins; webhooks have all of them.
         let own = ["name", "type", "operation", "rejected"];
         let [_, step @ ..] = own;
         let [first @ .., _, _] = DURATIONS;
-        let of_policies = |name: &str, labels: &[&str]| {
-            let total = "Checks of policies, with what came of them.";
-            let took = "Seconds of an expression of a policy.";
-            let name = |end| format!("{name}_admission_policy_check_{end}");
-            let counter = counter(&name("total"), total, labels)?;
-            let histogram = histogram(&name("duration_seconds"), took, &CHECKS, labels)?;
-            prometheus::Result::Ok((counter, histogram))
-        };
         let checked = [
             "policy",
             "policy_binding",
@@ -101,41 +93,41 @@ impl AdmissionMetrics {
         let [mutated @ .., _] = checked;
         Ok(AdmissionMetrics {
             steps: histogram(
-                "admission_step_admission_duration_seconds",
+                "step_admission_duration_seconds",
                 "Seconds of all mutations or validations of a request.",
                 &first,
                 &step,
             )?,
             plugins: histogram(
-                "admission_controller_admission_duration_seconds",
+                "controller_admission_duration_seconds",
                 "Seconds of a plugin, for the requests that it looks at.",
                 &first,
                 &own,
             )?,
             webhooks: histogram(
-                "admission_webhook_admission_duration_seconds",
+                "webhook_admission_duration_seconds",
                 "Seconds of the call of a webhook.",
                 &DURATIONS,
                 &own,
             )?,
             calls: counter(
-                "admission_webhook_request_total",
+                "webhook_request_total",
                 "Calls of webhooks, with the code of the answer.",
                 &["name", "type", "operation", "code", "rejected"],
             )?,
             rejections: counter(
-                "admission_webhook_rejection_count",
+                "webhook_rejection_count",
                 "Calls of webhooks for which a request was refused.",
                 &["name", "type", "operation", "error_type", "rejection_code"],
             )?,
             open: counter(
-                "admission_webhook_fail_open_count",
+                "webhook_fail_open_count",
                 "Calls of webhooks that failed without an effect.",
                 &["name", "type"],
             )?,
             checks: [
-                of_policies("validating", &checked)?,
-                of_policies("mutating", &mutated)?,
+                of_policies(&registry, "validating", &checked)?,
+                of_policies(&registry, "mutating", &mutated)?,
             ],
             registry,
             names: Mutex::default(),
@@ -225,6 +217,45 @@ impl AdmissionMetrics {
     pub(crate) fn text(&self) -> Result<String, String> {
         write(&self.registry)
     }
+}
+
+/// The counter and the durations of the checks of policies of a kind.
+fn of_policies(
+    registry: &Registry,
+    kind: &str,
+    labels: &[&str],
+) -> prometheus::Result<(IntCounterVec, HistogramVec)> {
+    let name = |end| format!("{kind}_admission_policy_check_{end}");
+    let total = "Checks of policies, with what came of them.";
+    let took = "Seconds of an expression of a policy.";
+    Ok((
+        counter(registry, &name("total"), total, labels)?,
+        histogram(registry, &name("duration_seconds"), took, &CHECKS, labels)?,
+    ))
+}
+
+fn histogram(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    buckets: &[f64],
+    labels: &[&str],
+) -> prometheus::Result<HistogramVec> {
+    let options = HistogramOpts::new(format!("apiserver_{name}"), help);
+    let histogram = HistogramVec::new(options.buckets(buckets.to_vec()), labels)?;
+    registry.register(Box::new(histogram.clone()))?;
+    Ok(histogram)
+}
+
+fn counter(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    labels: &[&str],
+) -> prometheus::Result<IntCounterVec> {
+    let counter = IntCounterVec::new(Opts::new(format!("apiserver_{name}"), help), labels)?;
+    registry.register(Box::new(counter.clone()))?;
+    Ok(counter)
 }
 
 /// Whether a participant is a plugin that takes part in a phase. Closures have no series.

@@ -122,10 +122,7 @@ impl ApiServer {
 
     /// A server of its parts, and its collector.
     pub(crate) fn of(mut core: Core, gate: Gate, collection: Collection, test: TestState) -> Self {
-        // A server that deleted a definition of a shared store may have been killed, so each server ends all of them.
-        core.counts_quotas = collection == Collection::On && core.participants.has_quotas();
-        core.checks_types = collection == Collection::On;
-        core.has_ending_task = collection == Collection::On || core.store.is_shared();
+        core.stand_in(collection == Collection::On);
         let core = Arc::new(core);
         // The task has a collector, and so have the calls of the program. Each follows the store for itself.
         let new = || Collector::new(core.store.clone(), Deletions(core.clone()));

@@ -253,6 +253,105 @@ auditAnnotations:
     made.expect(201);
 }
 
+/// What `/metrics` counts of the checks of policies, without the durations.
+async fn checks(client: &Client) -> Vec<String> {
+    let metrics = client.get("/metrics").await;
+    let text = String::from_utf8(metrics.bytes.to_vec()).unwrap();
+    let lines = text
+        .lines()
+        .filter(|line| line.contains("_admission_policy_check_total{"));
+    lines.map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn a_refusal_is_counted_and_has_annotations() {
+    let client = client().await;
+    let spec = "
+failurePolicy: Ignore
+validations:
+- {expression: object.data.color != 'red'}
+- {expression: object.data.size == '1'}
+auditAnnotations:
+- {key: colour, valueExpression: string(object.data.color)}
+";
+    bind(&client, "red", spec, "{validationActions: [Deny, Audit]}").await;
+    client
+        .post(CONFIG_MAPS, &config_map("web"))
+        .await
+        .expect(422);
+
+    // A kube-apiserver counts the same for these policies.
+    let count = |action: &str| {
+        format!(
+            "apiserver_validating_admission_policy_check_total{{enforcement_action=\"{action}\",\
+             error_type=\"invalid_error\",policy=\"red\",policy_binding=\"red-binding\"}} 1"
+        )
+    };
+    let expected = ["allow", "audit", "deny"].map(count);
+    assert_eq!(checks(&client).await, expected);
+
+    let logged = client
+        .server
+        .log()
+        .iter()
+        .last()
+        .unwrap()
+        .annotations
+        .clone();
+    let violation = json!([{
+        "message": "failed expression: object.data.color != 'red'", "policy": "red", "binding": "red-binding",
+        "expressionIndex": 0, "validationActions": ["Deny", "Audit"],
+    }]);
+    let text = &logged["validation.policy.admission.k8s.io/validation_failure"];
+    assert_eq!(serde_json::from_str::<Json>(text).unwrap(), violation);
+    assert_eq!(logged["red/colour"], "red");
+}
+
+#[tokio::test]
+async fn mutations_are_counted() {
+    let client = client().await;
+    let mutations = "
+- {patchType: ApplyConfiguration, applyConfiguration: {expression: \"Object{data: Object.data{a: 'b'}}\"}}
+- {patchType: ApplyConfiguration, applyConfiguration: {expression: 'Object{data: Object.data{a: object.data.none}}'}}
+";
+    let mut policy = policy("set", "{failurePolicy: Ignore, reinvocationPolicy: Never}");
+    policy["kind"] = json!("MutatingAdmissionPolicy");
+    policy["spec"]["mutations"] = yaml(mutations);
+    for rule in policy["spec"]["matchConstraints"]["resourceRules"]
+        .as_array_mut()
+        .unwrap()
+    {
+        rule["operations"] = json!(["CREATE"]);
+    }
+    client
+        .post(&format!("{GROUP}/mutatingadmissionpolicies"), &policy)
+        .await
+        .expect(201);
+    let bound = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicyBinding",
+        "metadata": {"name": "set"}, "spec": {"policyName": "set"},
+    });
+    client
+        .post(&format!("{GROUP}/mutatingadmissionpolicybindings"), &bound)
+        .await
+        .expect(201);
+    client
+        .post(CONFIG_MAPS, &config_map("web"))
+        .await
+        .expect(201);
+
+    let count = |error: &str| {
+        format!(
+            "apiserver_mutating_admission_policy_check_total{{error_type=\"{error}\",policy=\"set\",\
+             policy_binding=\"set\"}} 1"
+        )
+    };
+    assert_eq!(
+        checks(&client).await,
+        ["invalid_error", "no_error"].map(count)
+    );
+}
+
 #[tokio::test]
 async fn a_failure_counts_unless_the_policy_ignores_it() {
     let client = client().await;

@@ -219,6 +219,7 @@ impl Environment {
         with_stack(|| {
             let failed = |text: String| format!("compilation failed: {text}");
             let (tree, checked) = checked_tree(scope, source, options).map_err(failed)?;
+
             let found = checked.types.get(tree.root).unwrap_or(&Type::Dyn);
             check_type(found, expected)?;
             let of = kept(found);

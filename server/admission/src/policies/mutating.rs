@@ -258,26 +258,9 @@ impl Mutation {
             }
 
             for (kind, compiled) in &evaluator.mutations {
-                let since = Instant::now();
-                let changed = self.change(
-                    evaluator,
-                    (*kind, compiled),
-                    selected,
-                    params.as_ref(),
-                    around,
-                );
-                let changed = changed.await;
-                let text = match &changed {
-                    Ok(Ok(())) => "",
-                    Ok(Err(text)) => text,
-                    Err(denial) => &denial.status.message,
-                };
-                let binding = invocation.binding.map_or("", |binding| &*binding.name);
-                let names = (&*invocation.policy.name, binding);
-                super::observe((request, cluster), names, text, "", since.elapsed());
-                if let Err(text) = changed? {
-                    self.fail(invocation, &text, "Invalid");
-                }
+                let mutation = (*kind, compiled);
+                self.run(invocation, mutation, selected, params.as_ref(), around)
+                    .await?;
             }
 
             if self.objects.object != before.object {
@@ -290,6 +273,34 @@ impl Mutation {
             if evaluator.is_reinvocable {
                 self.round.called.insert(key);
             }
+        }
+        Ok(())
+    }
+
+    /// Changes the object by a mutation, and tells the server how that went.
+    async fn run(
+        &mut self,
+        invocation: &Invocation<'_, Mutations>,
+        mutation: (MutationKind, &Compiled),
+        selected: &Equivalent,
+        params: Option<&Value>,
+        around: &Surroundings<'_>,
+    ) -> Result<(), Denial> {
+        let since = Instant::now();
+        let evaluator = &invocation.policy.evaluator;
+        let changed = self.change(evaluator, mutation, selected, params, around);
+        let changed = changed.await;
+        let text = match &changed {
+            Ok(Ok(())) => "",
+            Ok(Err(text)) => text,
+            Err(denial) => &denial.status.message,
+        };
+        let binding = invocation.binding.map_or("", |binding| &*binding.name);
+        let names = (&*invocation.policy.name, binding);
+        let server = (&around.request, around.cluster);
+        super::observe(server, names, text, "", since.elapsed());
+        if let Err(text) = changed? {
+            self.fail(invocation, &text, "Invalid");
         }
         Ok(())
     }

@@ -219,6 +219,7 @@ fn resolved<'v>(schemas: &'v Map, schema: &'v Value, around: &mut Vec<&'v str>) 
         return out;
     }
 
+    // Defaults, limits and texts do not matter.
     let mut out = Map::new();
     for name in MEMBERS {
         if let Some(value) = schema.get(name) {
@@ -233,6 +234,7 @@ fn resolved<'v>(schemas: &'v Map, schema: &'v Value, around: &mut Vec<&'v str>) 
             out.insert(name, level(|| resolved(schemas, inner, around)));
         }
     }
+
     if let Some(properties) = schema.get("properties").and_then(Value::as_map) {
         let properties = properties
             .iter()

@@ -421,6 +421,8 @@ impl Dispatched {
             let names = (&*policy.name, &*binding.name);
             super::observe(around, names, &violation.message, action, violation.took);
         };
+
+        // Each action is counted, so that one violation can count twice.
         for (at, violation) in verdict.violations {
             if violation.is_ignored {
                 observe(&violation, "allow");
@@ -447,6 +449,7 @@ impl Dispatched {
                 }
             }
         }
+
         for (key, mut value) in verdict.annotations {
             let most = ANNOTATION.min(value.len());
             let end = (0..=most).rev().find(|at| value.is_char_boundary(*at));

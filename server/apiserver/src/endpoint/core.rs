@@ -131,6 +131,14 @@ impl Core {
         }
     }
 
+    /// Sets whether the server does by itself what kube-controller-manager does after writes.
+    pub(crate) fn stand_in(&mut self, is_on: bool) {
+        self.checks_types = is_on;
+        self.counts_quotas = is_on && self.participants.has_quotas();
+        // A server that deleted a definition of a shared store may have been killed, so each server ends all of them.
+        self.has_ending_task = is_on || self.store.is_shared();
+    }
+
     /// An object as it is stored, which shares its managed fields with others.
     pub(super) fn shared(&self, object: &Value) -> Value {
         self.interner
