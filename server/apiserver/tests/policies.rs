@@ -290,14 +290,9 @@ auditAnnotations:
     let expected = ["allow", "audit", "deny"].map(count);
     assert_eq!(checks(&client).await, expected);
 
-    let logged = client
-        .server
-        .log()
-        .iter()
-        .last()
-        .unwrap()
-        .annotations
-        .clone();
+    let log = client.server.log();
+    let mut refused = log.iter().filter(|entry| entry.status == 422);
+    let logged = refused.next().unwrap().annotations.clone();
     let violation = json!([{
         "message": "failed expression: object.data.color != 'red'", "policy": "red", "binding": "red-binding",
         "expressionIndex": 0, "validationActions": ["Deny", "Audit"],

@@ -16,12 +16,12 @@ use fieldmanager_value::{Map, Str, Value};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn with_metadata(schema: &Structural, is_resource: bool) -> Structural {
-    let edited = with_meta(&schema.to_value(), is_resource);
+    let edited = declare_metadata(&schema.to_value(), is_resource);
     Structural::from_value(&edited).unwrap_or_else(|_| schema.clone())
 }
 
-/// Declares `apiVersion`, `kind` and the names in `metadata` of resources.
-fn with_meta(schema: &Value, is_root: bool) -> Value {
+/// The same for a schema that is not read yet.
+pub fn declare_metadata(schema: &Value, is_root: bool) -> Value {
     level(|| {
         let Value::Map(map) = schema else {
             return schema.clone();
@@ -32,7 +32,7 @@ fn with_meta(schema: &Value, is_root: bool) -> Value {
 
         for name in ["additionalProperties", "items"] {
             if let Some(inner @ Value::Map(_)) = map.get(name) {
-                edits.push((name.into(), Some(with_meta(inner, false))));
+                edits.push((name.into(), Some(declare_metadata(inner, false))));
             }
         }
 
@@ -40,7 +40,7 @@ fn with_meta(schema: &Value, is_root: bool) -> Value {
         let mut inner: Map = match properties {
             Some(properties) => properties
                 .iter()
-                .map(|(name, value)| (name.clone(), with_meta(value, false)))
+                .map(|(name, value)| (name.clone(), declare_metadata(value, false)))
                 .collect(),
             None => Map::new(),
         };

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use fieldmanager_cel::{Environment, InputType, internal::with_metadata};
+use fieldmanager_cel::{Environment, InputType, internal::declare_metadata};
 use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_structural::{FieldPath, GroupVersionKind, Structural};
 use fieldmanager_value::internal::level;
@@ -193,7 +193,7 @@ impl Documents<'_> {
 
         let (own, schema) = schemas.iter().find(is_of)?;
         let schema = resolved(schemas, schema, &mut vec![own]);
-        let schema = with_metadata(&Structural::from_value(&schema).ok()?, true);
+        let schema = Structural::from_value(&declare_metadata(&schema, true)).ok()?;
         Some(InputType::Typed(name.into(), schema))
     }
 }
