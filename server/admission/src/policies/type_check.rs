@@ -44,6 +44,36 @@ pub trait ServedKinds {
 /// status is that of this generation, or if there is too much to check.
 ///
 /// The names of types end with the time in Kubernetes; here objects have that of their kind, and parameters that with a `2`.
+///
+/// ```
+/// use fieldmanager_admission::policies::{ServedKinds, check_types};
+/// use fieldmanager_structural::GroupVersionKind;
+/// use fieldmanager_value::Value;
+///
+/// struct Shops;
+///
+/// impl ServedKinds for Shops {
+///     fn kinds(&self, group: &str, version: &str, _: &str) -> Vec<GroupVersionKind> {
+///         vec![GroupVersionKind::new(group, version, "Shop")]
+///     }
+///
+///     fn document(&self, _: &str, _: &str) -> Option<Value> {
+///         let kind = "{group: example.com, version: v1, kind: Shop}";
+///         let shop = format!("{{type: object, x-kubernetes-group-version-kind: [{kind}]}}");
+///         Value::from_yaml(&format!("components: {{schemas: {{Shop: {shop}}}}}")).ok()
+///     }
+/// }
+///
+/// let policy = Value::from_yaml("
+/// metadata: {generation: 1}
+/// spec:
+///   matchConstraints: {resourceRules: [{apiGroups: [example.com], apiVersions: [v1], resources: [shops]}]}
+///   validations: [{expression: object.size > 1}]
+/// ")?;
+/// let status = check_types(&policy, &Shops).unwrap();
+/// assert!(status.to_json().contains("undefined field 'size'"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn check_types(policy: &Value, served: &dyn ServedKinds) -> Option<Value> {
     let generation = policy.metadata_field("generation")?.as_i64()?;
     let observed = field(field(policy, "status"), "observedGeneration").as_i64();
