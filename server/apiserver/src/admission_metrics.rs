@@ -11,6 +11,14 @@ use crate::metrics::write;
 /// The upper bounds of durations, in seconds. Webhooks have two more.
 const DURATIONS: [f64; 8] = [0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0];
 
+/// The labels of checks; mutations do not have the last one.
+const CHECKED: [&str; 4] = [
+    "policy",
+    "policy_binding",
+    "error_type",
+    "enforcement_action",
+];
+
 /// The upper bounds of the durations of policies.
 const CHECKS: [f64; 5] = [5e-7, 0.001, 0.01, 0.1, 1.0];
 
@@ -68,13 +76,8 @@ impl AdmissionMetrics {
     fn registered() -> prometheus::Result<Self> {
         let registry = Registry::new();
         let histogram = |name: &str, help: &str, buckets: &[f64], labels: &[&str]| {
-            histogram(
-                &registry,
-                &format!("admission_{name}"),
-                help,
-                buckets,
-                labels,
-            )
+            let name = format!("admission_{name}");
+            histogram(&registry, &name, help, buckets, labels)
         };
         let counter = |name: &str, help: &str, labels: &[&str]| {
             counter(&registry, &format!("admission_{name}"), help, labels)
@@ -83,14 +86,8 @@ impl AdmissionMetrics {
         // The first six buckets are those of steps and plugins; webhooks have all of them.
         let own = ["name", "type", "operation", "rejected"];
         let [_, step @ ..] = own;
+        let [mutated @ .., _] = CHECKED;
         let [first @ .., _, _] = DURATIONS;
-        let checked = [
-            "policy",
-            "policy_binding",
-            "error_type",
-            "enforcement_action",
-        ];
-        let [mutated @ .., _] = checked;
         Ok(AdmissionMetrics {
             steps: histogram(
                 "step_admission_duration_seconds",
@@ -126,7 +123,7 @@ impl AdmissionMetrics {
                 &["name", "type"],
             )?,
             checks: [
-                of_policies(&registry, "validating", &checked)?,
+                of_policies(&registry, "validating", &CHECKED)?,
                 of_policies(&registry, "mutating", &mutated)?,
             ],
             registry,

@@ -101,7 +101,7 @@ pub fn check_types(policy: &Value, served: &dyn ServedKinds) -> Option<Value> {
         return None;
     }
 
-    let mut known = Documents { served, last: None };
+    let mut known = SchemaDocuments { served, last: None };
     let params = params(spec, &mut known);
     // One kind after the other, so that only one schema is in memory.
     for kind in kinds {
@@ -148,7 +148,7 @@ fn environment(spec: &Value, object: InputType, params: Option<InputType>) -> En
 }
 
 /// The type of the parameters, if the policy has any. Without a schema they have any type.
-fn params(spec: &Value, known: &mut Documents<'_>) -> Option<InputType> {
+fn params(spec: &Value, known: &mut SchemaDocuments<'_>) -> Option<InputType> {
     let kind = Some(field(spec, "paramKind")).filter(|kind| !kind.is_null())?;
     let kind = kind.declared_kind();
     // Objects and parameters of one kind have different types.
@@ -197,12 +197,12 @@ fn kinds_of(spec: &Value, served: &dyn ServedKinds) -> BTreeSet<GroupVersionKind
 }
 
 /// The documents of a server, of which the last one is kept.
-struct Documents<'s> {
+struct SchemaDocuments<'s> {
     served: &'s dyn ServedKinds,
     last: Option<(GroupVersionKind, Value)>,
 }
 
-impl Documents<'_> {
+impl SchemaDocuments<'_> {
     /// The type of objects of a kind, by a name; `None` if the kind has no schema.
     fn type_of(&mut self, kind: &GroupVersionKind, name: &str) -> Option<InputType> {
         let is_last = |(of, _): &(GroupVersionKind, Value)| {
