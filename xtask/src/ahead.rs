@@ -3,8 +3,12 @@
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use crate::comparison;
 use crate::run::{Run, has, workspace};
-use crate::{check, comparison};
+
+/// Builds the programs that count instructions.
+const BUILD_OF_KEY_OPERATIONS: &str = "cargo build -q -p fieldmanager-benches --release \
+     --no-default-features --bin instructions --bin key-operation";
 
 /// The builds under way.
 pub(crate) struct Ahead(Option<Child>);
@@ -62,7 +66,7 @@ fn builds(run: &Run) -> Vec<String> {
         builds.push(comparison::BUILD.to_owned());
     }
     if run.wants("speed") {
-        builds.push(check::BUILD_OF_KEY_OPERATIONS.to_owned());
+        builds.push(BUILD_OF_KEY_OPERATIONS.to_owned());
     }
     if run.wants("fuzz") {
         builds.push(format!(

@@ -24,10 +24,6 @@ use crate::ahead::Ahead;
 use crate::comparison;
 use crate::run::{Run, Section, apt_install, has, install, succeeds, variable};
 
-/// Builds the programs that count instructions.
-pub(crate) const BUILD_OF_KEY_OPERATIONS: &str = "cargo build -q -p fieldmanager-benches --release \
-     --no-default-features --bin instructions --bin key-operation";
-
 /// The sections of each part, in the order in which they run.
 const PARTS: &[(&str, &[Section])] = &[
     (

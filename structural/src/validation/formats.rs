@@ -6,8 +6,10 @@ use super::types::Types;
 use crate::address::{cidr, ip};
 use crate::dns::{is_label, is_subdomain};
 use crate::url;
+use encodings::{is_base64, is_hexadecimal};
 
 mod email;
+mod encodings;
 mod names;
 mod numbers;
 
@@ -93,18 +95,6 @@ pub(super) fn accepts(format: Format, text: &str) -> bool {
         Format::Unchecked => true,
         Format::Checked(check) => check(text),
     }
-}
-
-/// Whether a text has hexadecimal digits alone, and one of these numbers of them.
-fn is_hexadecimal(text: &str, lengths: &[usize]) -> bool {
-    lengths.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-fn is_base64(text: &str) -> bool {
-    let symbol = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
-    let bare = text.trim_end_matches('=');
-    let is_whole = !text.is_empty() && text.len().is_multiple_of(4);
-    is_whole && text.len() - bare.len() <= 2 && bare.bytes().all(symbol)
 }
 
 /// A duration of Go, or any text with a whole number before a unit of time.

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::is_base64;
+use super::encodings::is_base64;
 
 /// Whether a text is one address: `a@b`, `Name <a@b>`, or a group with one member such as `All: a@b;`. Comments in
 /// parentheses may stand where spaces may.
