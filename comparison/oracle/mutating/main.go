@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -46,12 +47,22 @@ func main() {
 		if err := json.Unmarshal(line, &r); err != nil {
 			return answer{"requestError": err.Error()}
 		}
-		out, err := mutate(compiler, &r)
+		out, err := attempt(compiler, &r)
 		if err != nil {
 			return answer{"requestError": err.Error()}
 		}
 		return out
 	})
+}
+
+// attempt mutates, and turns a panic into the answer.
+func attempt(compiler *cel.CompositedCompiler, r *request) (out answer, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			out = answer{"panic": fmt.Sprint(cause)}
+		}
+	}()
+	return mutate(compiler, r)
 }
 
 // mutate evaluates the expression and changes the object.
@@ -98,7 +109,8 @@ func mutate(compiler *cel.CompositedCompiler, r *request) (answer, error) {
 		TypeConverter:    converter{parser.Type(r.Type)},
 	}, celconfig.RuntimeCELCostBudget)
 	if err != nil {
-		return answer{"error": sorted(err.Error())}, nil
+		// Protobuf writes one of two kinds of spaces, by the build.
+		return answer{"error": sorted(strings.ReplaceAll(err.Error(), "\u00a0", " "))}, nil
 	}
 	return answer{"object": filled(patched.(*unstructured.Unstructured).Object)}, nil
 }

@@ -15,6 +15,12 @@ use crate::{Difference, Error, Judged, Suite, Verdict};
 /// The rule for values of the wrong type, whose text shows the values of Go.
 const TYPE_TEXT: &str = "mutating-type-text";
 
+/// The rule for a `copy` or `move` with two faults.
+const PATH_FIRST: &str = "mutating-path-first";
+
+/// The rule for operations that crash the request in Go.
+const PANIC: &str = "mutating-go-panic";
+
 /// The rule for objects that are no objects any more, which the decoder refuses after the mutation.
 const DECODER: &str = "mutating-decoder";
 
@@ -49,8 +55,16 @@ impl Suite for Mutating {
         if same_value(theirs, &ours) {
             return Ok(out);
         }
-        if theirs_text.starts_with("Internal error") && ours_text.is_empty() {
+        if theirs.get("panic").is_some() && kind == "JSONPatch" {
+            out.deviations.push(PANIC);
+        } else if theirs_text.starts_with("Internal error")
+            && (ours_text.is_empty() || ours_text.contains("value must be object or array"))
+        {
             out.deviations.push(DECODER);
+        } else if theirs_text.contains("doc is missing from path")
+            && ours_text.contains("doc is missing destination path")
+        {
+            out.deviations.push(PATH_FIRST);
         } else if !theirs_text.is_empty()
             && without_values(theirs_text) == without_values(ours_text)
         {
