@@ -137,28 +137,7 @@ impl CsaUpgrade {
         let Some(list) = self.upgraded(object)? else {
             return Ok(None);
         };
-        let version = object.metadata_field("resourceVersion");
-        let version = version.cloned().unwrap_or_else(|| "".into());
-
-        // The patch replaces the version instead of testing it, so that the answer is a conflict, which clients retry.
-        let operation = |path: &str, value: Value| {
-            let members = [
-                ("op", Value::from("replace")),
-                ("path", path.into()),
-                ("value", value),
-            ];
-            Value::Map(
-                members
-                    .into_iter()
-                    .map(|(name, value)| (Str::from(name), value))
-                    .collect(),
-            )
-        };
-
-        Ok(Some(Value::from(vec![
-            operation("/metadata/managedFields", list),
-            operation("/metadata/resourceVersion", version),
-        ])))
+        Ok(Some(owners_patch(object, list)))
     }
 
     /// The upgraded list; `None` if it is the same.
@@ -237,6 +216,31 @@ impl CsaUpgrade {
         edits.push(("operation".into(), Some(Operation::Apply.name().into())));
         Value::Map(members.with_edits(edits))
     }
+}
+
+/// The JSON patch that replaces the managed fields of an object, and fails with a conflict if the object has changed.
+pub fn owners_patch(object: &Value, managed_fields: Value) -> Value {
+    let version = object.metadata_field("resourceVersion");
+    let version = version.cloned().unwrap_or_else(|| "".into());
+
+    // The patch replaces the version instead of testing it, so that the answer is a conflict, which clients retry.
+    let operation = |path: &str, value: Value| {
+        let members = [
+            ("op", Value::from("replace")),
+            ("path", path.into()),
+            ("value", value),
+        ];
+        Value::Map(
+            members
+                .into_iter()
+                .map(|(name, value)| (Str::from(name), value))
+                .collect(),
+        )
+    };
+    Value::from(vec![
+        operation("/metadata/managedFields", managed_fields),
+        operation("/metadata/resourceVersion", version),
+    ])
 }
 
 fn text<'e>(entry: &'e Value, name: &str) -> &'e str {

@@ -73,7 +73,7 @@ pub use fieldmanager_merge::ConvertError;
 #[doc(hidden)]
 pub mod internal {
     pub use crate::cap::ANCIENT_CHANGES;
-    pub use crate::csa::find_owners;
+    pub use crate::csa::{find_owners, owners_patch};
     pub use crate::difference::{Change, Difference, OwnershipChange};
     pub use crate::last_applied::LAST_APPLIED;
     pub use crate::lint::{Finding, LintOptions, LintReport, ManagerSize, Severity, lint};

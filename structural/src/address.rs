@@ -13,10 +13,9 @@ pub fn ip(text: &str) -> Option<IpAddr> {
         return Some(ip);
     }
     // Leading zeros of numbers are removed, which the parser of Rust refuses.
-    let bare = |number: &'_ str| {
-        let bare = number.trim_start_matches('0');
-        let is_zero = bare.is_empty() && !number.is_empty();
-        if is_zero { "0" } else { bare }.to_owned()
+    let bare = |number: &str| match number.trim_start_matches('0') {
+        "" if !number.is_empty() => "0".to_owned(),
+        bare => bare.to_owned(),
     };
     let group = |group: &str| group.split('.').map(bare).collect::<Vec<_>>().join(".");
     let groups: Vec<String> = text.split(':').map(group).collect();

@@ -39,16 +39,6 @@ pub fn parse(text: &str) -> Result<Url, String> {
     }
 
     let (scheme, rest) = scheme(text)?;
-    // A host ends before a path or a query, not before a fragment.
-    if let Some(rest) = rest.strip_prefix("//").filter(|_| !scheme.is_empty()) {
-        let host = rest.split(['/', '?']).next().unwrap_or_default();
-        let (user, host) = host.rsplit_once('@').unwrap_or(("", host));
-        check_user(user)?;
-        check_characters(host)?;
-    }
-    // The fragment may contain a question mark, so it is removed before the query is split off.
-    let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
-    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     if !rest.starts_with('/') {
         if scheme.is_empty() {
             return Err("invalid URI for request".to_owned());
@@ -56,22 +46,24 @@ pub fn parse(text: &str) -> Result<Url, String> {
         // An opaque URL, such as `mailto:a`.
         return Ok(Url {
             scheme,
-            host: String::new(),
-            path: String::new(),
-            query: query.to_owned(),
+            query: path_and_query(rest).1.to_owned(),
+            ..Url::default()
         });
     }
 
-    let (host, path) = match rest.strip_prefix("//") {
-        Some(rest) if !scheme.is_empty() || !rest.starts_with('/') && !scheme.is_empty() => {
-            let end = rest.find('/').unwrap_or(rest.len());
+    // The authority ends before a path or a query, not before a fragment.
+    let (authority, rest) = match rest.strip_prefix("//") {
+        Some(rest) if !scheme.is_empty() => {
+            let end = rest.find(['/', '?']).unwrap_or(rest.len());
             rest.split_at_checked(end).unwrap_or((rest, ""))
         }
         _ => ("", rest),
     };
     // A user and a password do not belong to the host.
-    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+    check_user(user)?;
     check_host(&scheme, host)?;
+    let (path, query) = path_and_query(rest);
     check_escapes(path)?;
 
     Ok(Url {
@@ -80,6 +72,12 @@ pub fn parse(text: &str) -> Result<Url, String> {
         path: escaped(path),
         query: query.to_owned(),
     })
+}
+
+/// What stands before the query, and the query. A fragment, which may contain a question mark, is left out.
+fn path_and_query(text: &str) -> (&str, &str) {
+    let text = text.split_once('#').map_or(text, |(text, _)| text);
+    text.split_once('?').unwrap_or((text, ""))
 }
 
 /// Splits the scheme off.
@@ -118,6 +116,7 @@ pub fn split_host(host: &str) -> (&str, &str) {
 }
 
 fn check_host(scheme: &str, host: &str) -> Result<(), String> {
+    check_characters(host)?;
     let after = match host.strip_prefix('[') {
         Some(rest) => {
             let (literal, after) = rest.rsplit_once(']').ok_or("missing ']' in host")?;
@@ -126,7 +125,6 @@ fn check_host(scheme: &str, host: &str) -> Result<(), String> {
         }
         None if host.contains('[') => return Err("invalid IP-literal".to_owned()),
         None => {
-            check_characters(host)?;
             check_host_escapes(host)?;
             // Other schemes have lists of hosts, with ports in between.
             let colon = match scheme {

@@ -7,7 +7,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -47,22 +46,9 @@ func main() {
 		if err := json.Unmarshal(line, &r); err != nil {
 			return answer{"requestError": err.Error()}
 		}
-		out, err := attempt(compiler, &r)
-		if err != nil {
-			return answer{"requestError": err.Error()}
-		}
-		return out
+		failure := func(err error) any { return answer{"requestError": err.Error()} }
+		return protocol.Attempt(func() (any, error) { return mutate(compiler, &r) }, failure)
 	})
-}
-
-// attempt mutates, and turns a panic into the answer.
-func attempt(compiler *cel.CompositedCompiler, r *request) (out answer, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			out = answer{"panic": fmt.Sprint(cause)}
-		}
-	}()
-	return mutate(compiler, r)
 }
 
 // mutate evaluates the expression and changes the object.

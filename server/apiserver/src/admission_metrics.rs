@@ -223,7 +223,7 @@ fn of_policies(
     labels: &[&str],
 ) -> prometheus::Result<(IntCounterVec, HistogramVec)> {
     let name = |end| format!("{kind}_admission_policy_check_{end}");
-    let total = "Checks of policies, with what came of them.";
+    let total = "Checks of policies, by their result.";
     let took = "Seconds of an expression of a policy.";
     Ok((
         counter(registry, &name("total"), total, labels)?,

@@ -6,7 +6,7 @@ use ahash::AHashSet;
 use fieldmanager_value::internal::{level, proceed};
 use fieldmanager_value::{MAX_DEPTH, Map, Str, Value};
 
-use super::formats::{self, Format};
+use super::formats::{self, Check};
 use super::regular::Pattern;
 use super::types::{TYPES, Types};
 
@@ -50,7 +50,7 @@ pub(super) struct Node {
     pub(super) types: Types,
     pub(super) nullable: bool,
     /// The format, unless the API server ignores it.
-    pub(super) format: Option<(Str, Format)>,
+    pub(super) format: Option<(Str, Check)>,
     pub(super) maximum: Option<f64>,
     pub(super) exclusive_maximum: bool,
     pub(super) minimum: Option<f64>,

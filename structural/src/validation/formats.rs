@@ -13,16 +13,8 @@ mod encodings;
 mod names;
 mod numbers;
 
-/// A check of a string.
-type Check = fn(&str) -> bool;
-
-/// How a format is checked.
-#[derive(Clone, Copy)]
-pub(super) enum Format {
-    /// The format of a number, which is checked with its bounds, or `password`, which any string has.
-    Unchecked,
-    Checked(Check),
-}
+/// Whether a string has a format.
+pub(super) type Check = fn(&str) -> bool;
 
 /// The formats of strings, without dashes.
 ///
@@ -64,7 +56,7 @@ const OF_STRINGS: &[(&str, Check)] = &[
 ];
 
 /// The format of a schema; `None` if the API server ignores it. Dashes in the name do not matter.
-pub(super) fn known(schema: &Map, types: &Types) -> Option<(Str, Format)> {
+pub(super) fn known(schema: &Map, types: &Types) -> Option<(Str, Check)> {
     let Some(Value::String(format)) = schema.get("format") else {
         return None;
     };
@@ -76,9 +68,11 @@ pub(super) fn known(schema: &Map, types: &Types) -> Option<(Str, Format)> {
         } else {
             ["float", "double"]
         };
+        // Those of numbers are checked with their bounds.
+        let check: Check = |_| true;
         return known
             .contains(&format.as_str())
-            .then(|| (format.as_str().into(), Format::Unchecked));
+            .then(|| (format.as_str().into(), check));
     }
 
     if types.count == 1 && !types.contains("string") {
@@ -86,15 +80,7 @@ pub(super) fn known(schema: &Map, types: &Types) -> Option<(Str, Format)> {
     }
     let name = format.replace('-', "");
     let (_, check) = OF_STRINGS.iter().find(|(known, _)| *known == name)?;
-    Some((format.as_str().into(), Format::Checked(*check)))
-}
-
-/// Whether a string has a format.
-pub(super) fn accepts(format: Format, text: &str) -> bool {
-    match format {
-        Format::Unchecked => true,
-        Format::Checked(check) => check(text),
-    }
+    Some((format.as_str().into(), *check))
 }
 
 /// A duration of Go, or any text with a whole number before a unit of time.

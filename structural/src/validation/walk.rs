@@ -6,7 +6,7 @@ use fieldmanager_value::{List, MAX_DEPTH, Map, Text, Value};
 
 use super::compile::{Additional, Node};
 use super::faults::{LISTED, Outcome, Place};
-use super::{formats, numbers};
+use super::numbers;
 use crate::correlation::{Correlated, Correlations};
 use crate::{FieldError, FieldPath};
 
@@ -81,8 +81,8 @@ fn check(
                 Value::String(text) => {
                     string(node, text, place, &mut out);
                     out.matches += 1;
-                    if let Some((name, format)) = &node.format {
-                        if !formats::accepts(*format, text) {
+                    if let Some((name, has_format)) = &node.format {
+                        if !has_format(text) {
                             out.push(|| place.wrong_type(name, text));
                         }
                         out.matches += 1;

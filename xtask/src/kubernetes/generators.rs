@@ -312,12 +312,8 @@ fn selectors(upgrade: &Upgrade) -> Result<()> {
 
 /// The program that compares.
 fn comparison(upgrade: &Upgrade) -> Result<PathBuf> {
-    let shell = &upgrade.shell;
-    cmd!(
-        shell,
-        "cargo build -q -p fieldmanager-comparison --no-default-features --profile comparison"
-    )
-    .run()?;
+    let build = crate::comparison::BUILD;
+    cmd!(upgrade.shell, "sh -c {build}").run()?;
     Ok(target().join("comparison/fieldmanager-comparison"))
 }
 

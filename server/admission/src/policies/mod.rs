@@ -32,7 +32,7 @@ pub(crate) fn are_subject(request: &AdmissionRequest<'_>) -> bool {
     }
 }
 
-/// Tells the server that a policy was checked, and what came of it. A text that is not empty is an error or a violation.
+/// Reports the check of a policy to the server. The text is that of the error or of the violation, if there is one.
 ///
 /// Behaviour: `ErrorType` of `k8s.io/apiserver/pkg/admission/plugin/policy`, `validating/errors.go` and `mutating/errors.go`.
 fn observe(

@@ -2,61 +2,70 @@
 //!
 //! Behaviour: `k8s.io/kubernetes/pkg/controller/validatingadmissionpolicystatus`, which runs in kube-controller-manager.
 
+use std::sync::Arc;
+
 use fieldmanager_admission::policies::{ServedKinds, check_types};
 use fieldmanager_handlers::Action;
 use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 use futures::future::BoxFuture;
 
 use super::{Call, Core, Failure, Verb};
 use crate::object::{map, with};
 use crate::query::Query;
+use crate::registry::Served;
 
 /// The manager of the status, and how it applies.
 const QUERY: &str = "fieldManager=validatingadmissionpolicy-status&force=true";
 
 impl Core {
-    /// Checks the types of a policy after a write of it, and writes its status. The client has its answer from before.
-    pub(super) fn check_types_after<'c>(
-        &'c self,
-        call: &'c Call<'_>,
+    /// Checks the types of a policy after a write of it, and writes its status. The answer has the object from before.
+    pub(super) async fn check_types_after(
+        &self,
+        call: &Call<'_>,
         action: Action,
-        policy: &'c Value,
-    ) -> BoxFuture<'c, Result<(), Failure>> {
-        Box::pin(async move {
-            let facts = &call.served.facts;
-            let is_policy = (&*facts.group, &*facts.plural)
-                == (
-                    "admissionregistration.k8s.io",
-                    "validatingadmissionpolicies",
-                );
-            let is_written = matches!(action, Action::Create | Action::Update);
-            if !(is_policy && is_written && call.subresource.is_empty() && self.checks_types) {
-                return Ok(());
-            }
-            let Some(status) = check_types(policy, self) else {
-                return Ok(());
-            };
-
-            let kind = call.served.kind();
-            let name = policy
-                .get("metadata")
-                .and_then(|metadata| metadata.get("name"));
-            let object = map([
-                ("apiVersion", Value::from(kind.api_version())),
-                ("kind", Value::from(&kind.kind)),
-                (
-                    "metadata",
-                    map([("name", name.cloned().unwrap_or_default())]),
-                ),
-            ]);
-            let object = with(&object, "status", status);
-            let how = (
-                Verb::Patch,
-                Query::of(Some(QUERY)),
-                "application/apply-patch+yaml",
+        policy: &Value,
+    ) -> Result<(), Failure> {
+        let facts = &call.served.facts;
+        let is_policy = (&*facts.group, &*facts.plural)
+            == (
+                "admissionregistration.k8s.io",
+                "validatingadmissionpolicies",
             );
-            match self.write_status(call.served, how, &object).await {
+        let is_written = matches!(action, Action::Create | Action::Update);
+        if !(is_policy && is_written && call.subresource.is_empty() && self.checks_types) {
+            return Ok(());
+        }
+        match check_types(policy, self) {
+            Some(status) => self.write_checked_types(call.served, policy, status).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Applies the status of a policy. It is boxed, because a write of a policy comes here.
+    fn write_checked_types<'c>(
+        &'c self,
+        served: &'c Arc<Served>,
+        policy: &Value,
+        status: Value,
+    ) -> BoxFuture<'c, Result<(), Failure>> {
+        let kind = served.kind();
+        let name = policy.metadata_field("name").cloned().unwrap_or_default();
+        let object = map([
+            ("apiVersion", Value::from(kind.api_version())),
+            ("kind", Value::from(&kind.kind)),
+            ("metadata", map([("name", name)])),
+        ]);
+        let object = with(&object, "status", status);
+        let how = (
+            Verb::Patch,
+            Query::of(Some(QUERY)),
+            "application/apply-patch+yaml",
+        );
+
+        Box::pin(async move {
+            match self.write_status(served, how, &object).await {
                 // The policy was deleted.
                 Err(failure) if failure.status.code == 404 => Ok(()),
                 written => written,

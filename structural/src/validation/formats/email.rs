@@ -10,7 +10,7 @@ use super::encodings::is_base64;
 /// Behaviour: `ParseAddress` of Go's `net/mail`.
 pub(super) fn is_address(text: &str) -> bool {
     let mut rest = Rest(text);
-    let addresses = rest.mailbox_or_group();
+    let addresses = rest.addresses(true);
     addresses == Some(1) && rest.skip_comments().is_some() && rest.0.is_empty()
 }
 
@@ -19,40 +19,29 @@ pub(super) fn is_address(text: &str) -> bool {
 struct Rest<'t>(&'t str);
 
 impl<'t> Rest<'t> {
-    /// Reads a mailbox or a group; the number of addresses in it.
-    fn mailbox_or_group(&mut self) -> Option<usize> {
-        if let Some(found) = self.mailbox_without_name() {
-            return found;
+    /// Reads a mailbox, or a group where one may stand; the number of addresses in it.
+    fn addresses(&mut self, may_be_group: bool) -> Option<usize> {
+        let mut attempt = *self;
+        if attempt.address().is_some() {
+            *self = attempt;
+            return self.comment_as_name().map(|()| 1);
         }
         self.name()?;
-        if self.skip(':') {
+        if may_be_group && self.skip(':') {
             return self.members();
         }
         self.address_in_angles().map(|()| 1)
     }
 
-    fn mailbox(&mut self) -> Option<usize> {
-        if let Some(found) = self.mailbox_without_name() {
-            return found;
-        }
-        self.name()?;
-        self.address_in_angles().map(|()| 1)
-    }
-
-    /// Reads `a@b` and a comment behind it; `None`, and nothing is read, if that is not what stands here. A fault of the
-    /// comment is the inner `None`.
-    fn mailbox_without_name(&mut self) -> Option<Option<usize>> {
-        let mut attempt = *self;
-        attempt.address()?;
-        *self = attempt;
+    /// Reads the comment behind an address, if there is one. It stands for a name, which may be encoded.
+    fn comment_as_name(&mut self) -> Option<()> {
         self.skip_spaces();
         if !self.0.starts_with('(') {
-            return Some(Some(1));
+            return Some(());
         }
-
-        let comment = self.comment().map(|text| text.replace('\\', ""));
-        let is_known = |text: &String| !text.split([' ', '\t']).any(has_unknown_charset);
-        Some(comment.filter(is_known).map(|_| 1))
+        let text = self.comment()?.replace('\\', "");
+        let is_known = !text.split([' ', '\t']).any(has_unknown_charset);
+        is_known.then_some(())
     }
 
     /// Reads the name before an address in angle brackets, or of a group. It may be absent before angle brackets.
@@ -76,7 +65,7 @@ impl<'t> Rest<'t> {
         self.skip_spaces();
         if !self.skip(';') {
             loop {
-                count += self.mailbox()?;
+                count += self.addresses(false)?;
                 self.skip_comments()?;
                 if self.skip(';') {
                     break;

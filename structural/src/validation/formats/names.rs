@@ -33,7 +33,7 @@ pub(super) fn is_date(text: &str) -> bool {
     month_and_day.is_some_and(|(month, day)| civil::Date::new(year, month, day).is_ok())
 }
 
-/// The number that so many digits write, and nothing else.
+/// The number of a text that is exactly `width` digits.
 fn digits(text: &str, width: usize) -> Option<i16> {
     let is_number = text.len() == width && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| is_number)

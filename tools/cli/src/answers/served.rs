@@ -2,6 +2,7 @@
 
 use fieldmanager_conformance_suite::internal::{encoded, root};
 use fieldmanager_openapi::GroupVersionKind;
+use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 
 /// A resource at a version.
@@ -53,7 +54,7 @@ impl ServedResource {
 pub(crate) fn resources(document: &Value) -> Vec<ServedResource> {
     let mut found = Vec::new();
     for group in items(document, "items") {
-        let name = text(group.get("metadata").unwrap_or(&Value::Null), "name");
+        let name = group.metadata_string("name");
         for (index, version) in items(group, "versions").iter().enumerate() {
             for resource in items(version, "resources") {
                 let texts = |name| {
@@ -63,15 +64,15 @@ pub(crate) fn resources(document: &Value) -> Vec<ServedResource> {
                 // The kind may be one of another group, as Scale is, but has this version for requests.
                 let response = resource.get("responseKind").unwrap_or(&Value::Null);
                 let mut names = texts("shortNames");
-                names.push(text(resource, "singularResource").to_owned());
+                names.push(resource.string("singularResource").to_owned());
                 found.push(ServedResource {
                     kind: GroupVersionKind::new(
                         name,
-                        text(version, "version"),
-                        text(response, "kind"),
+                        version.string("version"),
+                        response.string("kind"),
                     ),
-                    plural: text(resource, "resource").to_owned(),
-                    is_namespaced: text(resource, "scope") == "Namespaced",
+                    plural: resource.string("resource").to_owned(),
+                    is_namespaced: resource.string("scope") == "Namespaced",
                     is_preferred: index == 0,
                     is_listed: texts("verbs").iter().any(|verb| verb == "list"),
                     names,
@@ -100,8 +101,4 @@ pub(crate) fn called<'r>(all: &'r [ServedResource], word: &str) -> Vec<&'r Serve
 fn items<'v>(value: &'v Value, name: &str) -> Vec<&'v Value> {
     let list = value.get(name).and_then(Value::as_list);
     list.into_iter().flatten().collect()
-}
-
-fn text<'v>(value: &'v Value, name: &str) -> &'v str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
 }

@@ -4,9 +4,10 @@ use std::process::ExitCode;
 
 use fieldmanager_conformance_suite::internal::Message;
 use fieldmanager_harness::internal::with_metadata;
+use fieldmanager_managedfields::internal::owners_patch;
 use fieldmanager_managedfields::{Entry, Identity, ManagedFields, Operation, Selector};
 use fieldmanager_structural::internal::ObjectExt as _;
-use fieldmanager_value::{Map, Str, Value};
+use fieldmanager_value::{Map, Value};
 
 use crate::answers::cluster::{LiveCluster, LiveObject, refusal};
 use crate::args::{MigrateArgs, OperationName};
@@ -153,28 +154,7 @@ fn send(
 fn patch(object: &Value, managed: &ManagedFields) -> Value {
     // An empty list would leave the owners as they are.
     let none = || Value::from(vec![Value::Map(Map::new())]);
-    let operation = |path: &str, value: Value| {
-        let members = [
-            ("op", "replace".into()),
-            ("path", path.into()),
-            ("value", value),
-        ];
-        Value::Map(
-            members
-                .into_iter()
-                .map(|(name, value)| (Str::from(name), value))
-                .collect(),
-        )
-    };
-    // It is replaced, not tested, so that a conflict is answered by the code 409.
-    let version = object.metadata_string("resourceVersion");
-    Value::from(vec![
-        operation(
-            "/metadata/managedFields",
-            managed.encode().unwrap_or_else(none),
-        ),
-        operation("/metadata/resourceVersion", version.into()),
-    ])
+    owners_patch(object, managed.encode().unwrap_or_else(none))
 }
 
 fn show(

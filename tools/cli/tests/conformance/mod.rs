@@ -281,15 +281,18 @@ fn reports_have_every_format() {
         ),
         (Some(1), Some(2), Some(1))
     );
+
     let curl = json["scenarios"][1]["failures"][0]["exchange"]["curl"]
         .as_str()
         .unwrap();
     assert!(curl.starts_with("curl -sS -X PATCH"), "{curl}");
     assert_eq!(json["server"]["url"], server.url.as_str());
     let version = json["server"]["version"].as_str().unwrap();
+
     let run = server.conformance("@/cases.yaml");
     let line = format!("server {}, version {version}", server.url);
     assert!(run.out.lines().any(|found| found == line), "{}", run.out);
+
     let run = server.conformance("--report junit @/cases.yaml");
     assert!(
         run.out
@@ -303,6 +306,7 @@ fn reports_have_every_format() {
         "{}",
         run.out
     );
+
     let run = server.conformance("--report markdown @/cases.yaml");
     assert!(
         run.out.contains(": 1 passed, 2 failed, 1 skipped.\n"),
