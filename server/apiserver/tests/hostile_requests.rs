@@ -30,7 +30,7 @@ const JSON_PATCH: &str = "application/json-patch+json";
 const APPLY: &str = "application/apply-patch+yaml";
 
 /// The longest time of an answer on a machine that has other work. Without a bound, these take minutes or all memory.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(100);
 
 /// The largest answer, in bytes, beside what a message repeats of the request.
 const ANSWER: usize = 64 << 10;

@@ -110,7 +110,7 @@ async fn install(client: &Client) {
         "sites.example.com",
         conditions::is_crd_established(),
     );
-    tokio::time::timeout(Duration::from_secs(10), established)
+    tokio::time::timeout(Duration::from_secs(100), established)
         .await
         .unwrap()
         .unwrap();
@@ -381,7 +381,7 @@ async fn a_reflector_has_the_objects_of_the_server() {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(10), complete)
+        tokio::time::timeout(Duration::from_secs(100), complete)
             .await
             .unwrap();
         follow.abort();
@@ -459,7 +459,7 @@ async fn a_controller_applies_its_children_and_cleans_up() {
             site.and_then(|site| site.status.as_ref())
                 .is_some_and(|status| status.ready)
         });
-        tokio::time::timeout(Duration::from_secs(10), ready)
+        tokio::time::timeout(Duration::from_secs(100), ready)
             .await
             .unwrap()
             .unwrap();
@@ -481,7 +481,7 @@ async fn a_controller_applies_its_children_and_cleans_up() {
                 deployment.is_some_and(|deployment| deployment.spec.replicas == Some(2))
             },
         );
-        tokio::time::timeout(Duration::from_secs(10), repaired)
+        tokio::time::timeout(Duration::from_secs(100), repaired)
             .await
             .unwrap()
             .unwrap();
@@ -492,7 +492,7 @@ async fn a_controller_applies_its_children_and_cleans_up() {
             .await
             .unwrap();
         let deleted = await_condition(sites, "blog", conditions::is_deleted(&uid));
-        tokio::time::timeout(Duration::from_secs(10), deleted)
+        tokio::time::timeout(Duration::from_secs(100), deleted)
             .await
             .unwrap()
             .unwrap();
@@ -503,7 +503,7 @@ async fn a_controller_applies_its_children_and_cleans_up() {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(10), collected)
+        tokio::time::timeout(Duration::from_secs(100), collected)
             .await
             .unwrap();
         running.abort();

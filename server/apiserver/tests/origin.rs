@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 
 use crate::common::{CONFIG_MAPS, Client, config_map};
 use fieldmanager_apiserver::net::{Listening, Tls};
-use fieldmanager_apiserver::{ApiServer, StaticTokens};
+use fieldmanager_apiserver::{ApiServer, Limits, StaticTokens};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -537,7 +537,9 @@ async fn test_requests_have_json_bodies() {
 
 #[tokio::test]
 async fn one_port_serves_https_and_http() {
-    let server = ApiServer::builder().build().await.unwrap();
+    let mut limits = Limits::default();
+    limits.stop_time = std::time::Duration::from_secs(3600);
+    let server = ApiServer::builder().limits(limits).build().await.unwrap();
     let listening = Listening::bind(
         "127.0.0.1:0".parse().unwrap(),
         Some(Tls::made(&[]).unwrap()),
@@ -569,7 +571,7 @@ async fn one_port_serves_https_and_http() {
     // A client that sends nothing does not hold up the end.
     let silent = TcpStream::connect(address).await.unwrap();
     stop.send(()).unwrap();
-    let ended = tokio::time::timeout(std::time::Duration::from_secs(4), running).await;
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(100), running).await;
     assert!(
         ended.is_ok(),
         "the server waits for a client that sends nothing"

@@ -164,7 +164,7 @@ async fn heads_that_are_not_finished_take_memory_of_the_budget() {
     }
     // There is memory for two of them at most.
     for _ in 0..18 {
-        let next = tokio::time::timeout(Duration::from_secs(30), cut.join_next()).await;
+        let next = tokio::time::timeout(Duration::from_secs(100), cut.join_next()).await;
         next.expect("the server ends the connection")
             .unwrap()
             .unwrap();

@@ -88,7 +88,7 @@ impl Server {
         while std::net::TcpStream::connect(&self.client).is_err() {
             assert!(process.try_wait().unwrap().is_none(), "etcd ended");
             assert!(
-                started.elapsed() < Duration::from_secs(30),
+                started.elapsed() < Duration::from_secs(100),
                 "etcd does not listen"
             );
             std::thread::sleep(Duration::from_millis(20));
@@ -195,7 +195,7 @@ async fn events_until(store: &dyn Store, after: Revision, last: Revision) -> Vec
         .last()
         .is_none_or(|event: &Event| event.revision < last)
     {
-        let next = tokio::time::timeout(Duration::from_secs(20), watch.next())
+        let next = tokio::time::timeout(Duration::from_secs(100), watch.next())
             .await
             .expect("no event");
         events.push(next.unwrap().unwrap());
@@ -362,11 +362,11 @@ async fn a_watch_continues_after_etcd_was_killed() {
         match other.write(&pod("a", "z"), Write::Create(object(7))).await {
             Ok(revision) => break revision,
             Err(StoreError::Conflict { current, .. }) => break current.unwrap().revision,
-            Err(error) => assert!(started.elapsed() < Duration::from_secs(30), "{error}"),
+            Err(error) => assert!(started.elapsed() < Duration::from_secs(100), "{error}"),
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
-    let event = tokio::time::timeout(Duration::from_secs(30), watch.next())
+    let event = tokio::time::timeout(Duration::from_secs(100), watch.next())
         .await
         .unwrap()
         .unwrap()
@@ -391,7 +391,7 @@ async fn a_watch_ends_if_etcd_was_compacted_while_it_could_not_be_reached() {
     }
     store.compact(last).await.unwrap();
     gate.open();
-    let ended = tokio::time::timeout(Duration::from_secs(30), cut_off.next())
+    let ended = tokio::time::timeout(Duration::from_secs(100), cut_off.next())
         .await
         .unwrap();
     assert!(
@@ -615,7 +615,7 @@ async fn keys_that_another_program_changes_in_one_transaction_are_all_changed() 
             .collect()
     };
     let ended = async |watch: &mut fieldmanager_apiserver::store::BoxWatch| {
-        let next = tokio::time::timeout(Duration::from_secs(20), watch.next())
+        let next = tokio::time::timeout(Duration::from_secs(100), watch.next())
             .await
             .expect("no event");
         assert!(
@@ -695,7 +695,7 @@ async fn requests_are_answered_with_503_until_etcd_runs_again() {
             break;
         }
         assert!(
-            answer.code == 503 && started.elapsed() < Duration::from_secs(30),
+            answer.code == 503 && started.elapsed() < Duration::from_secs(100),
             "{answer:?}"
         );
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -739,7 +739,7 @@ async fn ask_until(client: &Client, path: &str, code: u16) {
             return;
         }
         assert!(
-            started.elapsed() < Duration::from_secs(20),
+            started.elapsed() < Duration::from_secs(100),
             "{path}: {answer:?}"
         );
         tokio::time::sleep(Duration::from_millis(10)).await;

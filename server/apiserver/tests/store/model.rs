@@ -445,7 +445,7 @@ async fn read_watch(model: &Model, open: &mut OpenWatch, count: usize) -> bool {
         if expected.is_none() && !lost {
             return true;
         }
-        let next = tokio::time::timeout(Duration::from_secs(10), open.watch.next())
+        let next = tokio::time::timeout(Duration::from_secs(100), open.watch.next())
             .await
             .expect("no event");
         match next {

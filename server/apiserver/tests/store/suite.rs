@@ -73,7 +73,7 @@ async fn delete(store: &SharedStore, key: &Key, expected: Revision) -> Revision 
 
 /// Waits for the next event.
 async fn next(watch: &mut BoxWatch) -> Result<Event, StoreError> {
-    tokio::time::timeout(Duration::from_secs(10), watch.next())
+    tokio::time::timeout(Duration::from_secs(100), watch.next())
         .await
         .expect("no event")
         .expect("the watch ended")

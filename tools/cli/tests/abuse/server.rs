@@ -10,8 +10,16 @@ use tokio::sync::RwLock;
 /// Held by the tests that run: those that measure times run alone.
 pub(crate) static TURN: RwLock<()> = RwLock::const_new(());
 
-/// The longest wait for what has to happen. It is shorter than the time that a server gives a slow client by default.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest wait for what has to happen, also on a machine with other work.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(100);
+
+/// The times that a server gives slow clients. A test that does not set one has no end of it within its patience.
+const TIMES: [&str; 4] = [
+    "--header-time",
+    "--request-time",
+    "--stall-time",
+    "--idle-time",
+];
 
 /// A running server, which is killed when this is dropped.
 pub(crate) struct Server {
@@ -34,6 +42,7 @@ impl Server {
         )
         .unwrap();
 
+        let unset = TIMES.iter().filter(|time| !arguments.contains(time));
         let folder = tempfile::tempdir().unwrap();
         let kubeconfig = folder.path().join("kubeconfig");
         let mut process = Command::new(env!("CARGO_BIN_EXE_fieldmanager"))
@@ -44,6 +53,7 @@ impl Server {
                 kubeconfig.to_str().unwrap(),
             ])
             .args(arguments)
+            .args(unset.flat_map(|time| [*time, "1h"]))
             .stdout(Stdio::piped())
             .stderr(std::fs::File::create(folder.path().join("log")).unwrap())
             .spawn()

@@ -66,7 +66,7 @@ async fn a_server_that_is_told_to_stop_answers_what_was_begun_and_loses_nothing(
     let _turn = TURN.read().await;
     let folder = tempfile::tempdir().unwrap();
     let store = format!("file:{}", folder.path().join("state.redb").display());
-    let mut server = Server::start(&["--store", &store, "--stop-time", "60s"]);
+    let mut server = Server::start(&["--store", &store, "--stop-time", "1h"]);
     let writes = Arc::new(AtomicU64::new(0));
     let writers: Vec<_> = (0..16)
         .map(|n| {
@@ -119,11 +119,7 @@ async fn a_server_that_is_told_to_stop_answers_what_was_begun_and_loses_nothing(
     let began = Instant::now();
     let code = server.process.wait().unwrap().code();
     assert_eq!(code, Some(0));
-    assert!(
-        began.elapsed() < Duration::from_secs(1),
-        "{:?}",
-        began.elapsed()
-    );
+    assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
     assert!(
         acknowledged.values().sum::<u64>() >= 100,
         "{acknowledged:?}"
@@ -163,9 +159,10 @@ async fn a_server_that_is_told_to_stop_answers_what_was_begun_and_loses_nothing(
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_told_to_stop_answers_http2_requests_and_ends_their_watches() {
     let _turn = TURN.read().await;
-    let mut server = Server::start(&["--stop-time", "60s"]);
+    let mut server = Server::start(&["--stop-time", "1h"]);
     let stream = TcpStream::connect(&server.address).await.unwrap();
-    let (client, connection) = h2::client::handshake(stream).await.unwrap();
+    let (client, mut connection) = h2::client::handshake(stream).await.unwrap();
+    let mut pings = connection.ping_pong().unwrap();
     let connection = tokio::spawn(connection);
     let request = |method: &str, query: &str| {
         let uri = format!("http://localhost{CONFIG_MAPS}{query}");
@@ -199,11 +196,20 @@ async fn a_server_that_is_told_to_stop_answers_http2_requests_and_ends_their_wat
             .unwrap();
         begun.push((answer, body, Bytes::copy_from_slice(rest.as_bytes())));
     }
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    // The server answers a ping after the frames before it.
+    pings.ping(h2::Ping::opaque()).await.unwrap();
     server.terminate();
-    // Watches end without an error, and the end of the connection is announced.
+    // Watches end without an error, and the end of the connection is announced, before or after.
     watches.join_all().await;
-    assert!(client.clone().ready().await.err().unwrap().is_go_away());
+    let began = Instant::now();
+    let announced = loop {
+        match client.clone().ready().await {
+            Ok(_) => assert!(began.elapsed() < PATIENCE, "no GOAWAY"),
+            Err(error) => break error,
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    assert!(announced.is_go_away(), "{announced}");
     for (answer, mut body, rest) in begun {
         body.send_data(rest, true).unwrap();
         assert_eq!(answer.await.unwrap().status(), 201);
@@ -212,11 +218,7 @@ async fn a_server_that_is_told_to_stop_answers_http2_requests_and_ends_their_wat
     // A frame of the client that arrives after the end of the connection can break it.
     let _ = connection.await.unwrap();
     assert_eq!(server.process.wait().unwrap().code(), Some(0));
-    assert!(
-        began.elapsed() < Duration::from_secs(1),
-        "{:?}",
-        began.elapsed()
-    );
+    assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -241,10 +243,6 @@ async fn clients_that_do_not_read_do_not_keep_a_server_from_its_end() {
     server.terminate();
     let code = server.process.wait().unwrap().code();
     assert_eq!(code, Some(0));
-    assert!(
-        began.elapsed() < Duration::from_secs(3),
-        "{:?}",
-        began.elapsed()
-    );
+    assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
     drop(abusers);
 }
