@@ -25,6 +25,7 @@ mod budget;
 mod collector;
 mod discovery;
 mod documents;
+mod encoded;
 mod endpoint;
 mod expiry;
 mod facts;

@@ -16,11 +16,8 @@ use tokio::time::{Instant, Sleep};
 use crate::object::{at_revision, map, to_value, with, with_field};
 use crate::store::{BoxWatch, Entry, Event, Key, List, Prefix, Revision, SharedStore, StoreError};
 
-mod encoded;
 #[cfg(test)]
 mod tests;
-
-pub(crate) use encoded::Encoded;
 
 /// The type of an event of a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,12 +52,12 @@ impl EventKind {
 pub(crate) struct WatchEvent {
     /// Its type.
     pub(crate) kind: EventKind,
-    /// The object as it is presented; of a bookmark, an object with little more than a `resourceVersion`; of an error, a
+    /// The object as it is stored; of a bookmark, an object with little more than a `resourceVersion`; of an error, a
     /// `Status`.
     pub(crate) object: Value,
-    /// The revision of the write, or of the object if it existed when the watch began; `None` of bookmarks and errors.
-    /// Events with equal revisions and types have equal objects if they are presented in the same way, so that a server
-    /// can encode them once for many watches.
+    /// The revision at which a stored object is presented: that of the write, or of the object if it existed when the
+    /// watch began; `None` of bookmarks and errors. Events with equal revisions and types have equal objects, so that a
+    /// server can present and encode them once for many watches.
     pub(crate) revision: Option<Revision>,
 }
 
@@ -106,7 +103,7 @@ pub(crate) struct WatchRequest {
     pub(crate) start: Start,
     /// Selects objects; `None` selects all.
     pub(crate) selected: Option<Predicate>,
-    /// Presents stored objects.
+    /// Presents stored objects to `selected`.
     pub(crate) present: Present,
     /// The object of bookmarks without `metadata.resourceVersion`: the `apiVersion` and `kind` of the resource, and the
     /// fields that a typed server writes even if they are empty. `None` if the client does not allow bookmarks.
@@ -220,11 +217,10 @@ impl Watcher {
             let position = &mut self.position;
             if let Some((entries, next)) = &mut position.initial {
                 if let Some(entry) = entries.next() {
-                    let object = (self.request.present)(&entry.object, entry.revision);
-                    if self.request.selects(&object) {
+                    if self.request.selects(&entry.object, entry.revision) {
                         return Ok(Some(WatchEvent {
                             kind: EventKind::Added,
-                            object,
+                            object: entry.object,
                             revision: Some(entry.revision),
                         }));
                     }
@@ -345,42 +341,31 @@ fn next_bookmark(request: &WatchRequest, deadline: Option<Instant>) -> Option<Pi
 }
 
 impl WatchRequest {
-    fn selects(&self, object: &Value) -> bool {
+    /// Whether a stored object is selected.
+    fn selects(&self, object: &Value, revision: Revision) -> bool {
         self.selected
             .as_ref()
-            .is_none_or(|selected| selected(object))
+            .is_none_or(|selected| selected(&(self.present)(object, revision)))
     }
 
     /// Returns the event of the API for a write, or `None` if it does not concern the selected objects.
     fn event(&self, event: &Event) -> Option<WatchEvent> {
-        let new = event
-            .object
-            .as_ref()
-            .map(|object| (self.present)(object, event.revision));
-        let new = new.filter(|object| self.selects(object));
+        let new = event.object.as_ref();
+        let new = new.filter(|object| self.selects(object, event.revision));
         // An object that begins or ceases to be selected is added or deleted for the client, whatever the write was.
-        let was_selected = |previous: &Entry| {
-            self.selected.is_none()
-                || self.selects(&(self.present)(&previous.object, previous.revision))
-        };
-        let previous = event
-            .previous
-            .as_ref()
-            .filter(|previous| was_selected(previous));
+        let previous = event.previous.as_ref();
+        let previous = previous.filter(|entry| self.selects(&entry.object, entry.revision));
 
         let (kind, object) = match (new, previous) {
             (Some(new), None) => (EventKind::Added, new),
             (Some(new), Some(_)) => (EventKind::Modified, new),
-            (None, Some(previous)) => (
-                EventKind::Deleted,
-                (self.present)(&previous.object, event.revision),
-            ),
+            (None, Some(previous)) => (EventKind::Deleted, &previous.object),
             (None, None) => return None,
         };
 
         Some(WatchEvent {
             kind,
-            object,
+            object: object.clone(),
             revision: Some(event.revision),
         })
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fieldmanager_value::Value;
 
 use crate::registry::Served;
-use crate::store::Revision;
+use crate::store::{Entry, Revision};
 use crate::watch::WatchRequest;
 
 /// The answer to a request that succeeded.
@@ -29,7 +29,9 @@ pub(crate) enum Content {
 
 /// The items of a list.
 pub(crate) struct Listed {
-    pub(crate) items: Vec<Value>,
+    pub(crate) items: Vec<Entry>,
+    /// Whether the items are as they are stored, and are [read](Served::read) when they are written.
+    pub(crate) are_stored: bool,
     pub(crate) revision: Revision,
     /// The token of the next page; empty if this is the last one.
     pub(crate) next: String,

@@ -14,6 +14,7 @@ use super::siblings::Siblings;
 use crate::access::{Access, AccessOptions};
 use crate::admission_metrics::AdmissionMetrics;
 use crate::documents::Documents;
+use crate::encoded::Encoded;
 use crate::limits::Limits;
 use crate::log::{ExportHistory, History, Recorded, Recorder};
 use crate::network::ServiceNetwork;
@@ -21,7 +22,6 @@ use crate::participants::{Lists, Participants};
 use crate::registry::{Registry, Served};
 use crate::source::Source;
 use crate::store::{Key, SharedStore};
-use crate::watch::Encoded;
 
 /// The state of a server.
 pub(crate) struct Core {
@@ -60,8 +60,10 @@ pub(crate) struct Core {
     interner: Mutex<Interner>,
     siblings: Siblings,
     pub(crate) cursors: Cursors,
-    /// The events of watches that were written last.
-    pub(crate) encoded: Encoded,
+    /// The events of watches that were written last: watches that read as fast as the server writes are a few apart.
+    pub(crate) events: Encoded,
+    /// The items of lists that were written last.
+    pub(crate) items: Arc<Encoded>,
 }
 
 /// The resources of one moment, with their documents if these were made. Clones are free.
@@ -127,7 +129,8 @@ impl Core {
             interner: Mutex::default(),
             siblings: Siblings::default(),
             cursors: Cursors::default(),
-            encoded: Encoded::default(),
+            events: Encoded::new(256, 4 << 20),
+            items: Arc::new(Encoded::new(16 << 10, 32 << 20)),
         }
     }
 

@@ -208,7 +208,8 @@ impl Core {
             // Each object is deleted at its newest state, and one that another request deleted meanwhile is left out.
             let deleted = until_written(Some(entry), |live| async move {
                 let answer = self.delete_entry(call.served, &live, options).await?;
-                Ok((call.served.read(&live), answer.warnings))
+                let object = call.served.read(&live);
+                Ok((Entry { object, ..live }, answer.warnings))
             });
             if let Some((item, more)) = deleted.await? {
                 items.push(item);
@@ -218,6 +219,7 @@ impl Core {
 
         let listed = super::Listed {
             items,
+            are_stored: false,
             revision,
             next: String::new(),
             remaining: None,

@@ -88,6 +88,7 @@ impl Core {
         let token_after = |key: &Key| token(key, number, prefix.as_str());
         let mut listed = Listed {
             items: Vec::new(),
+            are_stored: call.served.is_as_stored(),
             revision,
             next: page.next.as_ref().map_or_else(String::new, token_after),
             remaining: None,
@@ -96,16 +97,24 @@ impl Core {
         let entries = page.entries.into_iter().enumerate();
 
         for (index, entry) in entries.take_while(|_| proceed(1)) {
-            let object = call.served.read(&entry);
-            if !selection.matches(&object) {
+            // An item that another list had is not even read.
+            let read = !(listed.are_stored && everything);
+            let object = read.then(|| call.served.read(&entry));
+            if object
+                .as_ref()
+                .is_some_and(|object| !selection.matches(object))
+            {
                 continue;
             }
-            listed.items.push(object);
+            let key = entry.key.clone();
+            let object = object.filter(|_| !listed.are_stored);
+            let object = object.unwrap_or(entry.object);
+            listed.items.push(Entry { object, ..entry });
 
             if limit > 0 && listed.items.len() == limit {
                 let more = page.remaining > 0 || index + 1 < count;
                 listed.next = if more {
-                    token_after(&entry.key)
+                    token_after(&key)
                 } else {
                     String::new()
                 };

@@ -1,6 +1,7 @@
 //! Long lists, whose items are written while the client reads them.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use fieldmanager_value::{List, Map, Str, Value};
@@ -12,8 +13,10 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 
 use super::message::{Body, COMPRESSED, Memory, full, gzip, response};
+use crate::encoded::{Encoded, Name};
 use crate::object::map;
-use crate::store::unshared_bytes;
+use crate::registry::Served;
+use crate::store::{Entry, unshared_bytes};
 
 /// The size of a part, in bytes. A list that is not larger has the header `Content-Length`.
 const PART: usize = COMPRESSED;
@@ -26,13 +29,59 @@ pub(super) struct Listing {
     pub(super) api_version: Str,
     pub(super) kind: Str,
     pub(super) metadata: Map,
-    pub(super) items: Vec<Value>,
+    pub(super) items: Vec<Entry>,
     /// An item as the list shows it.
     pub(super) shown: Shown,
 }
 
 /// Makes the form of an item that a list shows.
-pub(super) type Shown = Box<dyn Fn(&Value) -> Value + Send>;
+pub(super) type Shown = Box<dyn Fn(&Entry) -> Value + Send>;
+
+/// The texts of items that lists of a resource have in common.
+pub(super) struct Texts {
+    kept: Arc<Encoded>,
+    served: Arc<Served>,
+    form: &'static str,
+    /// Whether new texts are kept. Those of a list that is too long would all be gone before its next reader comes.
+    keeps: bool,
+}
+
+impl Texts {
+    /// The texts of a form in which items are shown.
+    pub(super) fn new(kept: Arc<Encoded>, served: Arc<Served>, form: &'static str) -> Self {
+        Texts {
+            kept,
+            served,
+            form,
+            keeps: true,
+        }
+    }
+
+    fn name(&self, entry: &Entry) -> Name {
+        Name::new(entry.revision, &self.served, (self.form, ""))
+    }
+
+    fn find(&self, entry: Entry) -> Item {
+        match self.kept.find(&self.name(&entry), &entry.object) {
+            Some(text) => Item::Written(text),
+            None => Item::New(entry),
+        }
+    }
+
+    fn keep(&self, entry: Entry, text: &str) {
+        if self.keeps {
+            let text = Bytes::copy_from_slice(text.as_bytes());
+            self.kept.keep(self.name(&entry), entry.object, text);
+        }
+    }
+}
+
+/// An item of a list.
+enum Item {
+    /// Its text, which another list had.
+    Written(Bytes),
+    New(Entry),
+}
 
 impl Listing {
     /// The list as a value.
@@ -49,19 +98,23 @@ impl Listing {
     }
 
     /// An answer with the list as compact JSON, compressed if it is long and the client accepts that.
-    pub(super) fn respond(self, content_type: &str, accepts_gzip: bool) -> Response<Body> {
-        let mut parts = Parts::new(self);
+    pub(super) fn respond(
+        self,
+        texts: Texts,
+        content_type: &str,
+        accepts_gzip: bool,
+    ) -> Response<Body> {
+        let mut parts = Parts::new(self, texts);
         let first = parts.next().unwrap_or_default();
         if parts.end.is_none() {
             return response(200, content_type, full(first));
         }
 
         // The answer may be the last that refers to its objects.
-        let rest = parts
-            .items
-            .as_slice()
-            .iter()
-            .map(|item| unshared_bytes(item, None));
+        let rest = parts.items.as_slice().iter().map(|item| match item {
+            Item::Written(text) => text.len(),
+            Item::New(entry) => unshared_bytes(&entry.object, None),
+        });
         let memory = rest.fold(ENCODER + first.len(), usize::saturating_add);
         let parts = std::iter::once(first).chain(parts);
         let mut response = if accepts_gzip {
@@ -80,12 +133,12 @@ fn body(parts: impl Iterator<Item = Bytes> + Send + 'static) -> Body {
 }
 
 /// The parts of a text, compressed.
-fn compressed(mut parts: impl Iterator<Item = String>) -> impl Iterator<Item = Bytes> {
+fn compressed(mut parts: impl Iterator<Item = Vec<u8>>) -> impl Iterator<Item = Bytes> {
     let mut encoder = Some(GzEncoder::new(Vec::new(), Compression::fast()));
     let compressed = std::iter::from_fn(move || match parts.next() {
         Some(part) => {
             let encoder = encoder.as_mut()?;
-            encoder.write_all(part.as_bytes()).ok()?;
+            encoder.write_all(&part).ok()?;
             Some(std::mem::take(encoder.get_mut()))
         }
         None => encoder.take()?.finish().ok(),
@@ -97,22 +150,33 @@ fn compressed(mut parts: impl Iterator<Item = String>) -> impl Iterator<Item = B
 struct Parts {
     begin: String,
     /// The text between the last item and the next one.
-    separator: &'static str,
-    items: std::vec::IntoIter<Value>,
+    separator: &'static [u8],
+    items: std::vec::IntoIter<Item>,
     shown: Shown,
+    texts: Texts,
+    /// The text of the last item.
+    scratch: String,
     /// What follows the last item; `None` after the last part.
     end: Option<String>,
 }
 
 impl Parts {
-    fn new(list: Listing) -> Self {
+    fn new(list: Listing, mut texts: Texts) -> Self {
+        texts.keeps = list.items.len() <= texts.kept.texts;
+        let items: Vec<Item> = list
+            .items
+            .into_iter()
+            .map(|item| texts.find(item))
+            .collect();
         let text = |value: Str| Value::from(value).to_json();
         let metadata = Value::Map(list.metadata).to_json();
         Parts {
             begin: format!("{{\"apiVersion\":{},\"items\":[", text(list.api_version)),
-            separator: "",
-            items: list.items.into_iter(),
+            separator: b"",
+            items: items.into_iter(),
             shown: list.shown,
+            texts,
+            scratch: String::new(),
             end: Some(format!(
                 "],\"kind\":{},\"metadata\":{metadata}}}\n",
                 text(list.kind)
@@ -122,19 +186,28 @@ impl Parts {
 }
 
 impl Iterator for Parts {
-    type Item = String;
+    type Item = Vec<u8>;
 
-    fn next(&mut self) -> Option<String> {
+    fn next(&mut self) -> Option<Vec<u8>> {
         self.end.as_ref()?;
-        let mut part = std::mem::take(&mut self.begin);
+        let mut part = std::mem::take(&mut self.begin).into_bytes();
         while part.len() < PART {
             let Some(item) = self.items.next() else {
-                part.push_str(&self.end.take()?);
+                part.extend_from_slice(self.end.take()?.as_bytes());
                 break;
             };
-            part.push_str(self.separator);
-            (self.shown)(&item).write_json(&mut part);
-            self.separator = ",";
+            part.extend_from_slice(self.separator);
+            self.separator = b",";
+
+            match item {
+                Item::Written(text) => part.extend_from_slice(&text),
+                Item::New(entry) => {
+                    self.scratch.clear();
+                    (self.shown)(&entry).write_json(&mut self.scratch);
+                    part.extend_from_slice(self.scratch.as_bytes());
+                    self.texts.keep(entry, &self.scratch);
+                }
+            }
         }
 
         Some(part)
@@ -144,38 +217,87 @@ impl Iterator for Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry::Registry;
+    use crate::store::{Key, Revision};
 
     fn listing(count: usize) -> Listing {
-        let item = |number: usize| map([("data", "x".repeat(number % 1000).into())]);
-        let items: Vec<Value> = (0..count).map(item).collect();
+        let item = |number: usize| Entry {
+            key: Key::new("", "configmaps", Some("default"), &format!("map-{number}")).unwrap(),
+            object: map([("data", "x".repeat(number % 1000).into())]),
+            revision: Revision::new(u64::try_from(number).unwrap() + 1).unwrap(),
+        };
         let metadata = [(Str::from("resourceVersion"), Value::from("7"))]
             .into_iter()
             .collect();
-        let shown = Box::new(Value::clone);
         Listing {
             api_version: "v1".into(),
             kind: "ConfigMapList".into(),
             metadata,
-            items,
-            shown,
+            items: (0..count).map(item).collect(),
+            shown: Box::new(|item| item.object.clone()),
         }
+    }
+
+    /// The texts of a server that keeps a number of bytes.
+    fn texts(bytes: usize) -> impl Fn() -> Texts {
+        let registry = Registry::builtin(true);
+        let served = registry.get("", "v1", "configmaps").unwrap().clone();
+        let kept = Arc::new(Encoded::new(1000, bytes));
+        move || Texts::new(kept.clone(), served.clone(), "")
     }
 
     #[test]
     fn the_parts_are_the_text_of_the_list() {
         for count in [0, 1, 2, 300, 1000, 2000] {
-            let parts: Vec<String> = Parts::new(listing(count)).collect();
-            assert_eq!(
-                parts.concat(),
-                format!("{}\n", listing(count).into_value().to_json())
-            );
-            assert!(parts.iter().all(|part| part.len() < PART + 2000), "{count}");
-            let gzip: Vec<u8> = compressed(parts.clone().into_iter()).flatten().collect();
-            let mut text = String::new();
-            std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&*gzip), &mut text)
-                .unwrap();
-            assert_eq!(text, parts.concat());
+            let texts = texts(1 << 20);
+            for _ in 0..2 {
+                let parts: Vec<Vec<u8>> = Parts::new(listing(count), texts()).collect();
+                let whole = format!("{}\n", listing(count).into_value().to_json());
+                assert_eq!(parts.concat(), whole.as_bytes());
+                assert!(parts.iter().all(|part| part.len() < PART + 2000), "{count}");
+                let gzip: Vec<u8> = compressed(parts.into_iter()).flatten().collect();
+                let mut text = String::new();
+                std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&*gzip), &mut text)
+                    .unwrap();
+                assert_eq!(text, whole);
+            }
         }
-        assert!(Parts::new(listing(2000)).count() > 5);
+        assert!(Parts::new(listing(2000), texts(0)()).count() > 5);
+    }
+
+    #[test]
+    fn an_item_is_written_once_for_many_lists() {
+        let written = |texts: &dyn Fn() -> Texts, count| {
+            let mut parts = Parts::new(listing(count), texts());
+            let is_new = |item: &&Item| matches!(item, Item::New(_));
+            let new = parts.items.as_slice().iter().filter(is_new).count();
+            let _ = parts.by_ref().count();
+            new
+        };
+        let large = texts(1 << 20);
+        let counts = [300, 300, 1000, 1000, 1001, 1001].map(|count| written(&large, count));
+        assert_eq!(counts, [300, 0, 700, 0, 1, 1]);
+
+        // What is kept is bounded, also if all of it is of one list.
+        let small = texts(10_000);
+        assert_eq!(
+            [1000, 1000].map(|count| written(&small, count)),
+            [1000, 991]
+        );
+    }
+
+    #[test]
+    fn an_item_of_the_same_revision_and_another_state_is_written_again() {
+        let texts = texts(1 << 20);
+        let _ = Parts::new(listing(2), texts()).count();
+        let mut changed = listing(2);
+        for item in &mut changed.items {
+            item.object = map([("data", "y".into())]);
+        }
+        let whole = Parts::new(changed, texts()).collect::<Vec<_>>().concat();
+        assert_eq!(
+            String::from_utf8(whole).unwrap().matches("\"y\"").count(),
+            2
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! Answers as bytes: objects, lists, metadata, tables, documents and failures.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use fieldmanager_value::{Map, Str, Value};
@@ -10,11 +11,12 @@ use http::{HeaderValue, Response, header};
 
 use super::message::{Body, COMPRESSED, Head, full, gzip, response};
 use super::negotiate::{Form, Format, Media, Place};
-use super::parts::{Listing, Shown};
+use super::parts::{Listing, Shown, Texts};
 use crate::discovery::Document;
 use crate::endpoint::{Core, Failure, Listed};
 use crate::object::{fields, map, text as text_of, with};
 use crate::registry::Served;
+use crate::store::Entry;
 use crate::table::{self, IncludeObject};
 
 /// The greatest size of all warnings of an answer.
@@ -138,7 +140,7 @@ pub(super) fn object(
 pub(super) fn list(
     core: &Core,
     head: &Head,
-    served: &Served,
+    served: &Arc<Served>,
     list: Listed,
     format: Format,
 ) -> Result<Response<Body>, Failure> {
@@ -160,27 +162,38 @@ pub(super) fn list(
     }
 
     let metadata = fields(metadata);
+    let reader = served.clone();
+    let read = move |entry: &Entry| {
+        if list.are_stored {
+            reader.read(entry)
+        } else {
+            entry.object.clone()
+        }
+    };
     let of_kind = || (served.facts.group_version(), served.facts.list_kind.clone());
     let ((api_version, kind), shown): (_, Shown) = match format.form {
         Form::Table => {
             let options = table_options(core, included(head)?);
-            let table = at_version(
-                served.printer().table(&list.items, &metadata, &options),
-                format.version,
-            );
+            let items: Vec<Value> = list.items.iter().map(read).collect();
+            let table = served.printer().table(&items, &metadata, &options);
+            let table = at_version(table, format.version);
             return Ok(encoded(head, 200, &table, format));
         }
         Form::Metadata => {
             let version = format!("meta.k8s.io/{}", format.version);
-            let shown = move |item: &Value| metadata_of(item, format.version);
+            let shown = move |item: &Entry| metadata_of(&read(item), format.version);
             (
                 (version.into(), "PartialObjectMetadataList".into()),
                 Box::new(shown),
             )
         }
         // The items of a list of a built-in kind do not repeat the kind.
-        _ if served.is_builtin() => (of_kind(), Box::new(without_kind)),
-        _ => (of_kind(), Box::new(Value::clone)),
+        _ if served.is_builtin() => (of_kind(), Box::new(move |item| without_kind(&read(item)))),
+        _ => (of_kind(), Box::new(read)),
+    };
+    let form = match format.form {
+        Form::Metadata => format.version,
+        _ => "",
     };
 
     let listing = Listing {
@@ -193,7 +206,8 @@ pub(super) fn list(
 
     Ok(match format.media {
         Media::Json if !head.is_pretty() => {
-            listing.respond(&format.content_type(), head.accepts_gzip())
+            let texts = Texts::new(core.items.clone(), served.clone(), form);
+            listing.respond(texts, &format.content_type(), head.accepts_gzip())
         }
         _ => encoded(head, 200, &listing.into_value(), format),
     })

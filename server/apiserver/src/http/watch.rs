@@ -14,6 +14,7 @@ use http_body_util::{BodyExt, StreamBody};
 use super::message::{Body, Head, response};
 use super::negotiate::{Form, Format, Media, Place, not_acceptable};
 use super::render;
+use crate::encoded::Name;
 use crate::endpoint::{Core, Failure};
 use crate::fault::Cut;
 use crate::object::map;
@@ -102,24 +103,29 @@ struct Lines {
 
 impl Lines {
     fn line(&mut self, event: &WatchEvent) -> Bytes {
+        let object = || match event.revision {
+            Some(revision) => self.served.present(&event.object, revision),
+            None => event.object.clone(),
+        };
         match (self.format.form, event.kind) {
             (_, EventKind::Error) => line(event.kind, event.object.clone()),
             (Form::Metadata, _) => {
-                let metadata = || render::metadata_of(&event.object, self.format.version);
+                let metadata = || render::metadata_of(&object(), self.format.version);
                 self.shared(event, self.format.version, || line(event.kind, metadata()))
             }
             (Form::Table, _) => {
                 let options = render::table_options(&self.core, self.include).list(false);
                 let options = options.headers(std::mem::take(&mut self.first));
+                let object = object();
                 // The thread of the connection makes the row, so a row that takes long ends the watch.
                 let table =
-                    || render::table_of(&self.served, &event.object, options, self.format.version);
+                    || render::table_of(&self.served, &object, options, self.format.version);
                 match Work::with_limit(ROW_STEPS).run(table) {
                     Ok(table) => line(event.kind, table),
                     Err(_) => line(EventKind::Error, Failure::timed_out().body()),
                 }
             }
-            _ => self.shared(event, "", || line(event.kind, event.object.clone())),
+            _ => self.shared(event, "", || line(event.kind, object())),
         }
     }
 
@@ -129,7 +135,17 @@ impl Lines {
         form: &'static str,
         encode: impl FnOnce() -> Bytes,
     ) -> Bytes {
-        self.core.encoded.get(event, &self.served, form, encode)
+        // Events that are of one watch, such as bookmarks, are always made.
+        let Some(revision) = event.revision else {
+            return encode();
+        };
+        let name = Name::new(revision, &self.served, (form, event.kind.name()));
+        let events = &self.core.events;
+        events.find(&name, &event.object).unwrap_or_else(|| {
+            let line = encode();
+            events.keep(name, event.object.clone(), line.clone());
+            line
+        })
     }
 }
 

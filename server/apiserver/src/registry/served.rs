@@ -246,12 +246,17 @@ impl Served {
         self.handlers().ok()?.deprecation()
     }
 
+    /// Whether objects are presented as they are stored, but for the resource version: a built-in kind was decoded and
+    /// defaulted when it was stored; the schema of a custom one may have changed since.
+    pub(crate) fn is_as_stored(&self) -> bool {
+        self.definition.is_none() && self.storage.as_ref() == Some(&self.kind)
+    }
+
     /// An object of the store at the version of the resource, with a resource version.
     pub(crate) fn present(&self, stored: &Value, revision: Revision) -> Value {
-        // A built-in kind was decoded and defaulted when it was stored; the schema of a custom one may have changed since.
-        let same = self.definition.is_none() && self.storage.as_ref() == Some(&self.kind);
-        let object = match (same, self.handlers()) {
-            (false, Ok(handlers)) => handlers.read(stored),
+        let handlers = (!self.is_as_stored()).then(|| self.handlers());
+        let object = match handlers {
+            Some(Ok(handlers)) => handlers.read(stored),
             _ if self.is_definition() => from_beta(stored).unwrap_or_else(|| stored.clone()),
             _ => stored.clone(),
         };

@@ -78,13 +78,7 @@ impl Pods {
             prefix: Prefix::resource("", "pods").unwrap(),
             start,
             selected: None,
-            present: Arc::new(|object, revision| {
-                let mut object = object.as_map().unwrap().clone();
-                let mut metadata = object.get("metadata").unwrap().as_map().unwrap().clone();
-                metadata.insert("resourceVersion", revision.to_string());
-                object.insert("metadata", Value::Map(metadata));
-                Value::Map(object)
-            }),
+            present: Arc::new(|object, revision| at_revision(object, revision)),
             bookmark: None,
             timeout: None,
             replaced: None,
@@ -121,7 +115,8 @@ impl Watching {
                 .and_then(Value::as_str)
                 .unwrap_or_default()
         };
-        let revision = text(&["metadata", "resourceVersion"]);
+        let revision = event.revision.map(|revision| revision.to_string());
+        let revision = revision.unwrap_or_else(|| text(&["metadata", "resourceVersion"]).into());
         match event.kind {
             EventKind::Error => format!("ERROR {}", event.object.to_json()),
             EventKind::Bookmark => {
@@ -133,13 +128,6 @@ impl Watching {
                     .into()
             }
             kind => {
-                assert_eq!(
-                    event
-                        .revision
-                        .map(|revision| revision.to_string())
-                        .as_deref(),
-                    Some(revision)
-                );
                 let number = at(&event.object, &["spec", "number"])
                     .and_then(Value::as_i64)
                     .unwrap();
