@@ -78,7 +78,7 @@ impl Pods {
             prefix: Prefix::resource("", "pods").unwrap(),
             start,
             selected: None,
-            present: Arc::new(|object, revision| at_revision(object, revision)),
+            present: Arc::new(at_revision),
             bookmark: None,
             timeout: None,
             replaced: None,
