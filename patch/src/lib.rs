@@ -45,5 +45,6 @@ pub use types::{PatchSchema, PatchTypes, TypesError};
 /// Items for the other crates of the workspace; no part of the public interface.
 #[doc(hidden)]
 pub mod internal {
+    pub use crate::json_patch::document::apply_of_policy;
     pub use crate::types::{PatchRule, Strategy};
 }

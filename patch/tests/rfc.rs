@@ -7,6 +7,7 @@
     reason = "a test that cannot read its own table must fail"
 )]
 
+use fieldmanager_patch::internal::apply_of_policy;
 use fieldmanager_patch::{json_merge, json_patch};
 use fieldmanager_value::Value;
 
@@ -262,4 +263,72 @@ fn copies_are_bounded() {
     let error =
         json_patch::apply(&json(r#"{"a":[1]}"#), &Value::from(vec![copy; 100])).unwrap_err();
     assert!(error.to_string().contains("accumulated size"), "{error}");
+}
+
+#[test]
+fn a_null_of_a_policy_is_passed_as_an_empty_map() {
+    // The operations, and whether they hold: for a policy, and for a body.
+    for (patch, policy, body) in [
+        (
+            r#"[{"op":"add","path":"/a","value":null},{"op":"remove","path":"/a"}]"#,
+            "",
+            "",
+        ),
+        (
+            r#"[{"op":"add","path":"/a","value":null},{"op":"test","path":"/a/9","value":null}]"#,
+            "testing value",
+            "missing path",
+        ),
+        (
+            r#"[{"op":"add","path":"/a","value":null},{"op":"test","path":"/a/9"}]"#,
+            "",
+            "missing path",
+        ),
+        (
+            r#"[{"op":"add","path":"/a","value":null},{"op":"test","path":"/a/9/b","value":1}]"#,
+            "missing path",
+            "missing path",
+        ),
+        (
+            r#"[{"op":"add","path":"/a","value":null},{"op":"remove","path":"/a/9"}]"#,
+            "no value",
+            "missing path",
+        ),
+        (
+            r#"[{"op":"add","path":"/l/-","value":null},{"op":"copy","from":"/l/1","path":"/b"},{"op":"test","path":"/b","value":{}}]"#,
+            "",
+            "testing value",
+        ),
+        (
+            r#"[{"op":"add","path":"/a"},{"op":"test","path":"/a/9"}]"#,
+            "missing path",
+            "missing path",
+        ),
+        (
+            r#"[{"op":"test","path":"/n","value":null}]"#,
+            "testing value",
+            "",
+        ),
+        (
+            r#"[{"op":"test","path":"/n"},{"op":"test","path":"/missing"}]"#,
+            "",
+            "",
+        ),
+        (
+            r#"[{"op":"replace","path":"/l","value":[]},{"op":"test","path":"/l","value":null}]"#,
+            "",
+            "testing value",
+        ),
+    ] {
+        let (original, patch) = (json(r#"{"n":null,"l":[1]}"#), json(patch));
+        for (outcome, expected) in [
+            (apply_of_policy(&original, &patch), policy),
+            (json_patch::apply(&original, &patch), body),
+        ] {
+            let fault = outcome.err().map(|error| error.to_string());
+            let fault = fault.unwrap_or_default();
+            assert_eq!(fault.is_empty(), expected.is_empty(), "{patch}: {fault}");
+            assert!(fault.contains(expected), "{patch}: {fault}");
+        }
+    }
 }

@@ -1,11 +1,13 @@
 //! The document while operations are applied to it.
 
-use fieldmanager_value::{MAX_DEPTH, Str, Value};
+use fieldmanager_value::{MAX_DEPTH, Map, Str, Value};
 
+use super::MAX_OPERATIONS;
 use super::fault::OperationFault;
 use super::node::{NodeEdit, OpenNode};
 use super::operation::{Operation, OperationVerb};
 use super::pointer::Pointer;
+use crate::{Error, Fault};
 
 /// How many bytes of JSON the `copy` operations of one patch may copy in an apiserver with default flags.
 pub const MAX_COPY_BYTES: usize = 3 << 20;
@@ -13,13 +15,77 @@ pub const MAX_COPY_BYTES: usize = 3 << 20;
 pub(super) struct PatchedDocument {
     root: OpenNode,
     copied: usize,
+    nulls: PatchNulls,
+}
+
+/// What a null value of an operation is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PatchNulls {
+    /// No value.
+    Absent,
+    /// A value that is passed and compared as an empty map, as in policies.
+    Typed,
+}
+
+/// Applies the patch of a policy, as [`apply`](super::apply) does, but an operation whose value is null sets one that later operations pass as
+/// an empty map, and a test for null holds for what is empty, and not for what is missing.
+///
+/// Behaviour: `Patch.Apply` of `gopkg.in/evanphx/json-patch.v4`, with the operations of `jsonPatcher.evaluatePatchExpression` of
+/// `k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch`, whose nulls are values.
+pub fn apply_of_policy(original: &Value, patch: &Value) -> Result<Value, Error> {
+    apply_with(original, patch, PatchNulls::Typed)
+}
+
+/// Applies a patch to a document.
+pub(super) fn apply_with(
+    original: &Value,
+    patch: &Value,
+    nulls: PatchNulls,
+) -> Result<Value, Error> {
+    let operations = match patch {
+        Value::List(operations) => operations,
+        // Go reads null as an empty list.
+        Value::Null => return Ok(original.clone()),
+        other => {
+            return Err(Fault::Operations {
+                found: other.kind(),
+            }
+            .into());
+        }
+    };
+
+    for operation in operations {
+        if !matches!(operation, Value::Map(_) | Value::Null) {
+            return Err(Fault::Operations {
+                found: operation.kind(),
+            }
+            .into());
+        }
+    }
+
+    if operations.len() > MAX_OPERATIONS {
+        return Err(Fault::TooManyOperations {
+            limit: MAX_OPERATIONS,
+            found: operations.len(),
+        }
+        .into());
+    }
+
+    let mut document = PatchedDocument::new(original, nulls);
+    for (index, operation) in operations.iter().enumerate() {
+        Operation::read(operation)
+            .and_then(|operation| document.apply(&operation))
+            .map_err(|fault| Fault::Operation { index, fault })?;
+    }
+    Ok(document.finish())
 }
 
 impl PatchedDocument {
-    pub(super) fn new(original: &Value) -> Self {
+    pub(super) fn new(original: &Value, nulls: PatchNulls) -> Self {
         PatchedDocument {
             root: OpenNode::Value(original.clone()),
             copied: 0,
+            nulls,
         }
     }
 
@@ -28,28 +94,29 @@ impl PatchedDocument {
     }
 
     pub(super) fn apply(&mut self, operation: &Operation<'_>) -> Result<(), OperationFault> {
-        let Operation { path, value, .. } = operation;
+        let Operation { path, .. } = operation;
+        let value = operation.value.unwrap_or(&Value::Null);
         match (operation.verb, &operation.from) {
             (OperationVerb::Add, _) => {
                 check_depth(path, value)?;
-                self.edit(path, NodeEdit::Add(OpenNode::Value((*value).clone())))
+                self.edit(path, NodeEdit::Add(self.node(operation.value)))
             }
             (OperationVerb::Remove, _) => self.edit(path, NodeEdit::Remove),
             (OperationVerb::Replace, _) => {
                 check_depth(path, value)?;
                 if !path.tokens.is_empty() {
-                    return self.edit(path, NodeEdit::Replace((*value).clone()));
+                    return self.edit(path, NodeEdit::Replace(self.node(operation.value)));
                 }
                 if !matches!(value, Value::Map(_) | Value::List(_)) {
                     return Err(OperationFault::RootValue {
                         found: value.kind(),
                     });
                 }
-                self.root = OpenNode::Value((*value).clone());
+                self.root = OpenNode::Value(value.clone());
 
                 Ok(())
             }
-            (OperationVerb::Test, _) => self.test(path, value),
+            (OperationVerb::Test, _) => self.test(path, operation.value),
             (OperationVerb::Move, Some(from)) => {
                 let node = self.get(from)?;
                 self.edit(from, NodeEdit::Remove)?;
@@ -60,7 +127,8 @@ impl PatchedDocument {
                 self.edit(path, NodeEdit::Add(node))
             }
             (OperationVerb::Copy, Some(from)) => {
-                let value = self.get(from)?.to_value();
+                let node = self.get(from)?;
+                let value = node.to_value();
                 check_depth(path, &value)?;
                 self.copied += value.to_json().len();
                 if self.copied > MAX_COPY_BYTES {
@@ -69,7 +137,11 @@ impl PatchedDocument {
                         limit: MAX_COPY_BYTES,
                     });
                 }
-                self.edit(path, NodeEdit::Add(OpenNode::Value(value)))
+                let copy = match node {
+                    OpenNode::Null => node,
+                    _ => OpenNode::Value(value),
+                };
+                self.edit(path, NodeEdit::Add(copy))
             }
             (OperationVerb::Move | OperationVerb::Copy, None) => {
                 Err(OperationFault::NoMember { name: "from" })
@@ -77,19 +149,33 @@ impl PatchedDocument {
         }
     }
 
-    fn test(&self, path: &Pointer<'_>, wanted: &Value) -> Result<(), OperationFault> {
+    /// The node of a value of an operation.
+    fn node(&self, value: Option<&Value>) -> OpenNode {
+        match (value, self.nulls) {
+            (Some(Value::Null), PatchNulls::Typed) => OpenNode::Null,
+            (value, _) => OpenNode::Value(value.cloned().unwrap_or_default()),
+        }
+    }
+
+    fn test(&self, path: &Pointer<'_>, wanted: Option<&Value>) -> Result<(), OperationFault> {
         let found = if path.tokens.is_empty() {
             self.root.clone()
         } else {
             self.get(path)?
         };
-        if found.equals(wanted) {
+        let holds = match (wanted, self.nulls) {
+            (Some(Value::Null), PatchNulls::Typed) => {
+                found.len() == Some(0) || found.equals(&Value::Map(Map::new()))
+            }
+            (wanted, _) => found.equals(wanted.unwrap_or(&Value::Null)),
+        };
+        if holds {
             return Ok(());
         }
 
         Err(OperationFault::Test {
             path: path.text.to_owned(),
-            wanted: wanted.clone(),
+            wanted: wanted.cloned().unwrap_or_default(),
             found: found.to_value(),
         })
     }
@@ -124,7 +210,7 @@ impl PatchedDocument {
         match at {
             OpenNode::Map(map) => match edit {
                 NodeEdit::Add(new) => map.set(&Str::from(last), Some(new)),
-                NodeEdit::Replace(new) => map.set(&Str::from(last), Some(OpenNode::Value(new))),
+                NodeEdit::Replace(new) => map.set(&Str::from(last), Some(new)),
                 NodeEdit::Remove if map.contains(last) => map.set(&Str::from(last), None),
                 NodeEdit::Remove => {
                     return Err(OperationFault::Missing {
@@ -139,7 +225,12 @@ impl PatchedDocument {
                     length,
                 })?;
             }
-            OpenNode::Value(_) => return Err(no_parent(pointer)),
+            OpenNode::Null if matches!(edit, NodeEdit::Remove) => {
+                return Err(OperationFault::Missing {
+                    path: pointer.text.to_owned(),
+                });
+            }
+            OpenNode::Value(_) | OpenNode::Null => return Err(no_parent(pointer)),
         }
 
         Ok(())

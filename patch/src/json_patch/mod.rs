@@ -5,7 +5,7 @@
 //! end, and the whole document can be replaced and tested, but not added, removed, moved or copied.
 
 mod create;
-mod document;
+pub(crate) mod document;
 mod fault;
 mod node;
 mod operation;
@@ -13,9 +13,8 @@ mod pointer;
 
 use fieldmanager_value::Value;
 
-use crate::{Error, Fault};
-use document::PatchedDocument;
-use operation::Operation;
+use crate::Error;
+use document::{PatchNulls, apply_with};
 
 pub use create::create;
 pub use document::MAX_COPY_BYTES;
@@ -28,8 +27,8 @@ pub const MAX_OPERATIONS: usize = 10_000;
 ///
 /// # Errors
 ///
-/// [`Fault::Operations`], 400, if the patch is not a list of operations; [`Fault::TooManyOperations`], 413;
-/// [`Fault::Operation`], 422, with the first operation that does not apply.
+/// [`Fault::Operations`](crate::Fault::Operations), 400, if the patch is not a list of operations; [`Fault::TooManyOperations`](crate::Fault::TooManyOperations), 413;
+/// [`Fault::Operation`](crate::Fault::Operation), 422, with the first operation that does not apply.
 ///
 /// Behaviour: `applyJSPatch` in `endpoints/handlers/patch.go` of `k8s.io/apiserver`.
 ///
@@ -46,40 +45,5 @@ pub const MAX_OPERATIONS: usize = 10_000;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn apply(original: &Value, patch: &Value) -> Result<Value, Error> {
-    let operations = match patch {
-        Value::List(operations) => operations,
-        // Go reads null as an empty list.
-        Value::Null => return Ok(original.clone()),
-        other => {
-            return Err(Fault::Operations {
-                found: other.kind(),
-            }
-            .into());
-        }
-    };
-
-    for operation in operations {
-        if !matches!(operation, Value::Map(_) | Value::Null) {
-            return Err(Fault::Operations {
-                found: operation.kind(),
-            }
-            .into());
-        }
-    }
-
-    if operations.len() > MAX_OPERATIONS {
-        return Err(Fault::TooManyOperations {
-            limit: MAX_OPERATIONS,
-            found: operations.len(),
-        }
-        .into());
-    }
-
-    let mut document = PatchedDocument::new(original);
-    for (index, operation) in operations.iter().enumerate() {
-        Operation::read(operation)
-            .and_then(|operation| document.apply(&operation))
-            .map_err(|fault| Fault::Operation { index, fault })?;
-    }
-    Ok(document.finish())
+    apply_with(original, patch, PatchNulls::Absent)
 }

@@ -14,6 +14,8 @@ pub(super) enum OpenNode {
     Value(Value),
     Map(OpenMap),
     List(OpenList),
+    /// A null that an operation of a policy set, which is passed and compared as an empty map.
+    Null,
 }
 
 /// A map and its changed members; `None` for one that was removed.
@@ -34,7 +36,7 @@ pub(super) struct OpenList {
 /// A change of a member or an item.
 pub(super) enum NodeEdit {
     Add(OpenNode),
-    Replace(Value),
+    Replace(OpenNode),
     Remove,
 }
 
@@ -61,7 +63,10 @@ impl OpenNode {
     }
 
     pub(super) fn is_map(&self) -> bool {
-        matches!(self, OpenNode::Map(_) | OpenNode::Value(Value::Map(_)))
+        matches!(
+            self,
+            OpenNode::Map(_) | OpenNode::Null | OpenNode::Value(Value::Map(_))
+        )
     }
 
     /// The length of a list; `None` for anything else.
@@ -83,7 +88,7 @@ impl OpenNode {
                 .get(index(token, list.len())?)
                 .cloned()
                 .map(OpenNode::Value),
-            OpenNode::Value(_) => None,
+            OpenNode::Value(_) | OpenNode::Null => None,
         }
     }
 
@@ -103,7 +108,7 @@ impl OpenNode {
                 let at = index(token, list.len())?;
                 list.items.get_mut(at)
             }
-            OpenNode::Value(_) => None,
+            OpenNode::Value(_) | OpenNode::Null => None,
         }
     }
 
@@ -123,6 +128,7 @@ impl OpenNode {
 
         match self {
             OpenNode::Value(value) => value_fits(value, levels),
+            OpenNode::Null => true,
             OpenNode::Map(_) | OpenNode::List(_) if levels == 0 => false,
             OpenNode::Map(map) => {
                 map.edits
@@ -141,6 +147,7 @@ impl OpenNode {
     pub(super) fn equals(&self, value: &Value) -> bool {
         match (self, value) {
             (OpenNode::Value(own), value) => own == value,
+            (OpenNode::Null, Value::Map(value)) => value.is_empty(),
             (OpenNode::Map(map), Value::Map(value)) => {
                 map.len == value.len()
                     && value
@@ -163,6 +170,7 @@ impl OpenNode {
     pub(super) fn to_value(&self) -> Value {
         match self {
             OpenNode::Value(value) => value.clone(),
+            OpenNode::Null => Value::Null,
             OpenNode::Map(map) => {
                 let edits = map.edits.iter();
                 let edits =
@@ -205,9 +213,7 @@ impl OpenList {
     pub(super) fn edit(&mut self, token: &str, edit: NodeEdit) -> Option<()> {
         let length = self.len();
         match edit {
-            NodeEdit::Replace(new) => {
-                *self.items.get_mut(index(token, length)?)? = OpenNode::Value(new)
-            }
+            NodeEdit::Replace(new) => *self.items.get_mut(index(token, length)?)? = new,
             NodeEdit::Remove => drop(self.items.remove(index(token, length)?)),
             NodeEdit::Add(new) => {
                 let at = if token == "-" {

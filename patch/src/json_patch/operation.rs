@@ -16,12 +16,12 @@ pub(super) enum OperationVerb {
     Test,
 }
 
-/// One operation of a patch. A missing value is null.
+/// One operation of a patch.
 pub(super) struct Operation<'p> {
     pub(super) verb: OperationVerb,
     pub(super) path: Pointer<'p>,
     pub(super) from: Option<Pointer<'p>>,
-    pub(super) value: &'p Value,
+    pub(super) value: Option<&'p Value>,
 }
 
 impl<'p> Operation<'p> {
@@ -44,12 +44,11 @@ impl<'p> Operation<'p> {
             OperationVerb::Move | OperationVerb::Copy => Some(pointer(operation, "from")?),
             _ => None,
         };
-        let value = operation.get("value").unwrap_or(&Value::Null);
         Ok(Operation {
             verb,
             path: pointer(operation, "path")?,
             from,
-            value,
+            value: operation.get("value"),
         })
     }
 }

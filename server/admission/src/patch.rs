@@ -1,5 +1,6 @@
 //! JSON patches of webhooks and policies.
 
+use fieldmanager_patch::internal::apply_of_policy;
 use fieldmanager_patch::json_patch::OperationFault;
 use fieldmanager_patch::{Error, Fault, json_patch};
 use fieldmanager_structural::internal::{ObjectExt, json_kind};
@@ -52,13 +53,13 @@ pub(crate) fn apply(object: &Value, patch: &Value) -> Result<Value, String> {
     json_patch::apply(object, patch).map_err(|error| explain(patch, &error))
 }
 
-/// The same, but `None` if a test of the patch fails.
+/// The same for the patch of a policy; `None` if a test of the patch fails.
 ///
 /// # Errors
 ///
 /// The words of kube-apiserver.
 pub(crate) fn apply_if_tests_hold(object: &Value, patch: &Value) -> Result<Option<Value>, String> {
-    match json_patch::apply(object, patch) {
+    match apply_of_policy(object, patch) {
         Ok(patched) => Ok(Some(patched)),
         Err(error) => match error.fault() {
             Fault::Operation {
