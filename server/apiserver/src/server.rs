@@ -581,6 +581,7 @@ impl Builder {
         }
         let test = TestState::new(self.test_api);
         let server = ApiServer::of(core, Gate::new(limits, self.page), self.collection, test);
+        server.core.check_stored_types().await;
 
         match server.mark_start().await {
             Ok(()) | Err(StoreError::NoSnapshots) => Ok(server),

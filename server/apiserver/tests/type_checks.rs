@@ -9,8 +9,10 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
+use std::sync::Arc;
 
 use fieldmanager_admission::policies::{ServedKinds, check_types};
+use fieldmanager_apiserver::store::Memory;
 use fieldmanager_apiserver::{ApiServer, Collection};
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
@@ -186,8 +188,10 @@ async fn a_policy_has_its_status_when_it_was_written() {
 }
 
 #[tokio::test]
-async fn without_controllers_there_is_no_status() {
-    let builder = ApiServer::builder().collection(Collection::Stepped);
+async fn without_controllers_there_is_no_status_until_a_start_with_them() {
+    let store = Arc::new(Memory::default());
+    let builder = ApiServer::builder().store(store.clone());
+    let builder = builder.collection(Collection::Stepped);
     let client = Client {
         server: builder.build().await.unwrap(),
     };
@@ -198,4 +202,14 @@ async fn without_controllers_there_is_no_status() {
     let path = format!("{POLICIES}/replicas.example.com");
     let live = client.get(&path).await.expect(200);
     assert!(live.get("status").is_none_or(|status| status == &json!({})));
+
+    // A server that has them checks what is stored, when it starts.
+    let builder = ApiServer::builder().store(store);
+    let client = Client {
+        server: builder.build().await.unwrap(),
+    };
+    let live = client.get(&path).await.expect(200);
+    assert_eq!(live["status"]["observedGeneration"], 1);
+    let warnings = &live["status"]["typeChecking"]["expressionWarnings"];
+    assert_eq!(warnings[0]["fieldRef"], "spec.validations[0].expression");
 }

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use fieldmanager_admission::Cluster;
 use fieldmanager_admission::policies::{ServedKinds, check_types};
 use fieldmanager_handlers::Action;
 use fieldmanager_structural::GroupVersionKind;
@@ -15,6 +16,12 @@ use super::{Call, Core, Failure, Verb};
 use crate::object::{map, with};
 use crate::query::Query;
 use crate::registry::Served;
+
+/// The resource whose objects have such a status.
+const POLICIES: (&str, &str) = (
+    "admissionregistration.k8s.io",
+    "validatingadmissionpolicies",
+);
 
 /// The manager of the status, and how it applies.
 const QUERY: &str = "fieldManager=validatingadmissionpolicy-status&force=true";
@@ -28,11 +35,7 @@ impl Core {
         policy: &Value,
     ) -> Result<(), Failure> {
         let facts = &call.served.facts;
-        let is_policy = (&*facts.group, &*facts.plural)
-            == (
-                "admissionregistration.k8s.io",
-                "validatingadmissionpolicies",
-            );
+        let is_policy = (&*facts.group, &*facts.plural) == POLICIES;
         let is_written = matches!(action, Action::Create | Action::Update);
         if !(is_policy && is_written && call.subresource.is_empty() && self.checks_types) {
             return Ok(());
@@ -40,6 +43,25 @@ impl Core {
         match check_types(policy, self) {
             Some(status) => self.write_checked_types(call.served, policy, status).await,
             None => Ok(()),
+        }
+    }
+
+    /// Checks the policies that the store has from an earlier run, whose status is not of their generation.
+    pub(crate) async fn check_stored_types(&self) {
+        let registry = self.registry();
+        let Some(served) = registry.stored_as(POLICIES.0, POLICIES.1) else {
+            return;
+        };
+        let policies = Cluster::list(self, POLICIES, "").await.unwrap_or_default();
+
+        for policy in policies.iter().filter(|_| self.checks_types) {
+            let Some(status) = check_types(policy, self) else {
+                continue;
+            };
+            if let Err(failure) = self.write_checked_types(served, policy, status).await {
+                let (name, reason) = (policy.name().unwrap_or_default(), failure.status.message);
+                tracing::warn!(name, reason, "the types of a policy are not checked");
+            }
         }
     }
 
