@@ -305,6 +305,16 @@ fn a_null_of_a_policy_is_passed_as_an_empty_map() {
             "missing path",
         ),
         (
+            r#"[{"op":"replace","path":"","value":null}]"#,
+            "must be object or array",
+            "must be object or array",
+        ),
+        (
+            r#"[{"op":"replace","path":"","value":null},{"op":"remove","path":"/a/b"}]"#,
+            "missing path",
+            "must be object or array",
+        ),
+        (
             r#"[{"op":"test","path":"/n","value":null}]"#,
             "testing value",
             "",

@@ -77,7 +77,9 @@ pub(super) fn apply_with(
             .and_then(|operation| document.apply(&operation))
             .map_err(|fault| Fault::Operation { index, fault })?;
     }
-    Ok(document.finish())
+    let index = operations.len().saturating_sub(1);
+    let finished = document.finish();
+    finished.map_err(|fault| Fault::Operation { index, fault }.into())
 }
 
 impl PatchedDocument {
@@ -89,8 +91,18 @@ impl PatchedDocument {
         }
     }
 
-    pub(super) fn finish(self) -> Value {
-        self.root.to_value()
+    /// The new document.
+    ///
+    /// # Errors
+    ///
+    /// [`OperationFault::RootValue`] if a policy made it null.
+    pub(super) fn finish(self) -> Result<Value, OperationFault> {
+        match self.root {
+            OpenNode::Null => Err(OperationFault::RootValue {
+                found: Value::Null.kind(),
+            }),
+            root => Ok(root.to_value()),
+        }
     }
 
     pub(super) fn apply(&mut self, operation: &Operation<'_>) -> Result<(), OperationFault> {
@@ -107,12 +119,14 @@ impl PatchedDocument {
                 if !path.tokens.is_empty() {
                     return self.edit(path, NodeEdit::Replace(self.node(operation.value)));
                 }
-                if !matches!(value, Value::Map(_) | Value::List(_)) {
+                let root = self.node(operation.value);
+                let is_null = matches!(root, OpenNode::Null);
+                if !is_null && !matches!(value, Value::Map(_) | Value::List(_)) {
                     return Err(OperationFault::RootValue {
                         found: value.kind(),
                     });
                 }
-                self.root = OpenNode::Value(value.clone());
+                self.root = root;
 
                 Ok(())
             }
