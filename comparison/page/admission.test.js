@@ -62,3 +62,30 @@ test('each revision shows who changed or refused it in admission', async () => {
   await close(pods);
   await server.stop();
 });
+
+test('the history shows which policy changed which fields, and which one refused', async () => {
+  const server = await serve();
+  const base = '/apis/admissionregistration.k8s.io/v1';
+  const matchConstraints = { resourceRules: [{ operations: ['CREATE', 'UPDATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }] };
+  const expression = "Object{metadata: Object.metadata{labels: Object.metadata.labels{team: 'shop'}}}";
+  const team = { matchConstraints, failurePolicy: 'Fail', reinvocationPolicy: 'Never', mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression } }] };
+  const red = { matchConstraints, validations: [{ expression: "object.data.color != 'red'", message: 'red is not allowed' }] };
+  for (const [kind, name, spec, more] of [['Mutating', 'team', team, {}], ['Validating', 'red', red, { validationActions: ['Deny'] }]]) {
+    const path = `${base}/${kind.toLowerCase()}admissionpolic`;
+    const apiVersion = 'admissionregistration.k8s.io/v1';
+    await server.post(`${path}ies`, { apiVersion, kind: `${kind}AdmissionPolicy`, metadata: { name }, spec });
+    await server.post(`${path}ybindings`, { apiVersion, kind: `${kind}AdmissionPolicyBinding`, metadata: { name }, spec: { policyName: name, ...more } });
+  }
+  const map = (color) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'paint' }, data: { color } });
+  const paint = '/api/v1/namespaces/default/configmaps/paint';
+  await server.apply(paint, 'alice', map('blue'));
+  await server.apply(paint, 'alice', map('red'), [422]);
+
+  const page = await open(browser, `${server.url}/ui/history/configmaps/default/paint`);
+  await choose(page, 1, 2);
+  assert.deepEqual(await texts(page, 'dd.admission'), ['MutatingAdmissionPolicy team changed the object: /metadata/labels']);
+  await choose(page, 2, 2);
+  assert.deepEqual(await texts(page, 'dd.admission'), ['ValidatingAdmissionPolicy red refused the request']);
+  await close(page);
+  await server.stop();
+});

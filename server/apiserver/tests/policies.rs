@@ -496,3 +496,45 @@ async fn recorded_policies_do_what_they_do_in_kube_apiserver() {
     }
     assert!(count > 100, "{count}");
 }
+
+#[tokio::test]
+async fn the_log_says_which_policy_changed_which_fields_or_refused() {
+    let client = client().await;
+    bind(
+        &client,
+        "small",
+        "{validations: [{expression: '!has(object.spec) || object.spec.replicas <= 5'}]}",
+        "{}",
+    )
+    .await;
+    let mut mutating = policy(
+        "team",
+        "{failurePolicy: Fail, reinvocationPolicy: Never, mutations: [{patchType: ApplyConfiguration,
+          applyConfiguration: {expression: 'Object{metadata: Object.metadata{labels: {\"team\": \"shop\"}}}'}}]}",
+    );
+    mutating["kind"] = json!("MutatingAdmissionPolicy");
+    // A deletion changes no object.
+    for rule in mutating["spec"]["matchConstraints"]["resourceRules"]
+        .as_array_mut()
+        .unwrap()
+    {
+        rule["operations"] = json!(["CREATE"]);
+    }
+    let bound = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicyBinding",
+        "metadata": {"name": "team"}, "spec": {"policyName": "team"},
+    });
+    for (kind, object) in [("policies", &mutating), ("policybindings", &bound)] {
+        let path = format!("{GROUP}/mutatingadmission{kind}");
+        client.post(&path, object).await.expect(201);
+    }
+
+    let path = "/apis/apps/v1/namespaces/default/deployments";
+    client.post(path, &deployment("web", 1)).await.expect(201);
+    client.post(path, &deployment("many", 6)).await.expect(422);
+    let log = client.server.log();
+    let effects: Vec<_> = log.iter().flat_map(|entry| &entry.admission).collect();
+    let changed = "MutatingAdmissionPolicy team changed the object: /metadata/labels";
+    let refused = "ValidatingAdmissionPolicy small refused the request";
+    assert_eq!(effects, [changed, changed, refused]);
+}

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use fieldmanager_cel::Environment;
 use fieldmanager_managedfields::Cause;
+use fieldmanager_patch::json_patch;
 use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
@@ -32,6 +33,9 @@ pub struct MutatingPolicies {
     policies: Policies<Mutations>,
 }
 
+/// How many of the fields that a policy changed are named.
+const SHOWN_FIELDS: usize = 10;
+
 /// The compiled expressions of a policy.
 struct Mutations {
     environment: Environment,
@@ -45,8 +49,8 @@ struct Mutation {
     objects: Versioned,
     is_dirty: bool,
     round: Round,
-    /// Why policies refuse the request: a message with its reason.
-    refusals: Vec<(String, &'static str)>,
+    /// Why policies refuse the request: a message with its reason, and the name of the policy.
+    refusals: Vec<(String, &'static str, String)>,
     /// What was done, for people.
     effects: Vec<String>,
 }
@@ -198,21 +202,22 @@ impl Mutation {
         };
         if !invocation.policy.ignores_failures {
             let message = format!("{by} denied request: {text}");
-            self.refusals.push((message, reason));
+            self.refusals.push((message, reason, policy.clone()));
         }
     }
 
     /// The refusal of the request: the first reason, with all as causes.
     fn refusal(self, request: &AdmissionRequest<'_>) -> Option<Denial> {
-        let (message, reason) = self.refusals.first()?.clone();
+        let (message, reason, policy) = self.refusals.first()?.clone();
         let mut denial = request.refused(403, reason, "");
         if let Some(details) = &mut denial.status.details {
             let causes = self.refusals.into_iter();
             details.causes = causes
-                .map(|(message, _)| Cause::new("", message, ""))
+                .map(|(message, ..)| Cause::new("", message, ""))
                 .collect();
         }
         denial.status.message = message;
+        denial.by = format!("MutatingAdmissionPolicy {policy}");
         Some(denial)
     }
 
@@ -265,8 +270,9 @@ impl Mutation {
 
             if self.objects.object != before.object {
                 self.round.require_called();
+                let fields = changed_fields(before.object.as_ref(), self.objects.object.as_ref());
                 self.effects.push(format!(
-                    "MutatingAdmissionPolicy {} changed the object",
+                    "MutatingAdmissionPolicy {} changed the object: {fields}",
                     invocation.policy.name
                 ));
             }
@@ -355,6 +361,22 @@ impl Mutation {
         self.is_dirty = true;
         Ok(Ok(()))
     }
+}
+
+/// The first fields that differ between two objects, as JSON pointers.
+fn changed_fields(before: Option<&Value>, after: Option<&Value>) -> String {
+    let objects = before.zip(after);
+    let patch = objects.and_then(|(before, after)| json_patch::create(before, after).ok());
+    let operations = patch.as_ref().and_then(Value::as_list);
+    let paths = operations
+        .into_iter()
+        .flatten()
+        .map(|item| item.string("path"));
+    let mut paths: Vec<&str> = paths.take(SHOWN_FIELDS + 1).collect();
+    if let Some(more) = paths.get_mut(SHOWN_FIELDS) {
+        *more = "...";
+    }
+    paths.join(", ")
 }
 
 /// The name of a policy with a binding and a parameter, for the second round.

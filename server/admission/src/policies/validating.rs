@@ -82,8 +82,8 @@ struct PolicyVerdict {
 #[derive(Default)]
 struct Dispatched {
     admitted: Admitted,
-    /// The first refusal.
-    denied: Option<Violation>,
+    /// The first refusal, with the name of its policy.
+    denied: Option<(String, Violation)>,
     /// What is logged of violations, in JSON.
     logged: Vec<String>,
     /// Annotations by policies and keys.
@@ -394,10 +394,11 @@ impl Dispatched {
             "ValidatingAdmissionPolicy '{policy}'{by} denied request: {}",
             violation.message
         );
-        self.denied.get_or_insert(Violation {
+        let violation = Violation {
             message,
             ..violation
-        });
+        };
+        self.denied.get_or_insert((policy.to_owned(), violation));
     }
 
     fn misconfigured(&mut self, policy: &str, binding: Option<&Binding>, cause: &str) {
@@ -497,19 +498,20 @@ impl Dispatched {
             let logged = format!("[{}]", self.logged.join(","));
             annotations.push((key.to_owned(), logged));
         }
-        let Some(Violation {
-            message, reason, ..
-        }) = self.denied
-        else {
+        let Some((policy, violation)) = self.denied else {
             return Ok(self.admitted);
         };
 
+        let Violation {
+            message, reason, ..
+        } = violation;
         let (reason, code) = reason;
         let text = format!("forbidden: {message}");
         let mut denial = request.refused(code, reason, &text);
         if let Some(details) = &mut denial.status.details {
             details.causes = vec![Cause::new("", message, "")];
         }
+        denial.by = format!("ValidatingAdmissionPolicy {policy}");
         denial.warnings = self.admitted.warnings;
         denial.annotations = self.admitted.annotations;
         Err(denial)
