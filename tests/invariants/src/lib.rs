@@ -17,6 +17,7 @@
 //! - [`check_patches`] parses objects and patches, one per line.
 //! - [`check_handlers`] sends requests to built-in and custom resources, whose answers must be complete.
 //! - [`check_server`] sends HTTP requests to an API server, whose answers must be complete.
+//! - [`check_policies`] loads policies and the objects that they are about into an API server.
 //! - [`check_reviews`] gives bytes as the answers of webhooks.
 //! - [`check_go_markers`] parses Go source and inserts the unions of its markers into a document.
 //! - [`check_scenario`] derives a schema and a sequence of applies and updates from bytes, and checks every step. It
@@ -47,6 +48,7 @@ mod laws;
 mod objects;
 mod patch;
 mod path;
+mod policies;
 mod protobuf;
 mod requests;
 mod reviews;
@@ -65,6 +67,7 @@ pub use go::check_go_markers;
 pub use handlers::check_handlers;
 pub use patch::check_patches;
 pub use path::check_paths;
+pub use policies::check_policies;
 pub use protobuf::check_protobuf;
 pub use reviews::check_reviews;
 pub use rules::{Charged, RulesInput, check_rules_charged, check_rules_compiled};

@@ -48,7 +48,7 @@ const EXPECTED: [(&str, &str, &str); 8] = [
 ];
 
 /// The objects of a new server with a custom resource.
-fn base() -> &'static Snapshot {
+pub(crate) fn base() -> &'static Snapshot {
     static BASE: OnceLock<Snapshot> = OnceLock::new();
     BASE.get_or_init(|| {
         let store = Arc::new(Memory::default());
@@ -69,7 +69,7 @@ fn base() -> &'static Snapshot {
 }
 
 /// A runtime whose clock moves when nothing else is to be done, so that no request waits for it.
-fn runtime() -> Result<tokio::runtime::Runtime, String> {
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, String> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     builder
         .enable_time()
@@ -78,7 +78,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, String> {
         .map_err(|error| error.to_string())
 }
 
-async fn server(store: Arc<Memory>) -> Result<ApiServer, String> {
+pub(crate) async fn server(store: Arc<Memory>) -> Result<ApiServer, String> {
     let time = "2026-01-31T12:00:00Z"
         .parse()
         .map_err(|_| "the time is valid")?;

@@ -1,8 +1,8 @@
 //! The invariants as property tests: the checks of the fuzz targets for a bounded number of inputs.
 
 use fieldmanager_invariants::{
-    check_fields_v1, check_go_markers, check_handlers, check_patches, check_paths, check_protobuf,
-    check_reviews, check_scenario, check_schema, check_server, check_value, texts,
+    check_fields_v1, check_go_markers, check_handlers, check_patches, check_paths, check_policies,
+    check_protobuf, check_reviews, check_scenario, check_schema, check_server, check_value, texts,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -38,6 +38,12 @@ const REVIEWS: [&str; 3] = [
     include_str!("../../../fuzz/seeds/reviews/converted"),
     include_str!("../../../fuzz/seeds/reviews/denied"),
     include_str!("../../../fuzz/seeds/reviews/patch"),
+];
+
+const POLICIES: [&str; 3] = [
+    include_str!("../../../fuzz/seeds/policies/mutating.yaml"),
+    include_str!("../../../fuzz/seeds/policies/patches.yaml"),
+    include_str!("../../../fuzz/seeds/policies/validating.yaml"),
 ];
 
 const HTTP: [&str; 4] = [
@@ -183,6 +189,11 @@ proptest! {
 
 proptest! {
     #![proptest_config(cases(30))]
+
+    #[test]
+    fn policies_satisfy_the_invariants(seed in 0..3usize, cuts in vec((0..2000usize, 0..2000usize, 0..40usize), 0..6)) {
+        holds(check_policies(rearranged(&POLICIES, seed, &cuts).as_bytes()))?;
+    }
 
     #[test]
     fn http_requests_satisfy_the_invariants(seed in 0..4usize, cuts in vec((0..2000usize, 0..2000usize, 0..40usize), 0..6)) {
