@@ -2,12 +2,14 @@
 
 use fieldmanager_value::{MAX_DEPTH, Map, Str, Value};
 
-use super::MAX_OPERATIONS;
 use super::fault::OperationFault;
 use super::node::{NodeEdit, OpenNode};
 use super::operation::{Operation, OperationVerb};
 use super::pointer::Pointer;
 use crate::{Error, Fault};
+
+/// The maximum number of operations of a patch in an API server.
+pub const MAX_OPERATIONS: usize = 10_000;
 
 /// How many bytes of JSON the `copy` operations of one patch may copy in an apiserver with default flags.
 pub const MAX_COPY_BYTES: usize = 3 << 20;
@@ -27,8 +29,12 @@ pub(super) enum PatchNulls {
     Typed,
 }
 
-/// Applies the patch of a policy, as [`apply`](super::apply) does, but an operation whose value is null sets one that later operations pass as
-/// an empty map, and a test for null holds for what is empty, and not for what is missing.
+/// Applies the patch of a policy, as `json_patch::apply` does, but an operation whose value is null sets one that later
+/// operations pass as an empty map, and a test for null holds for what is empty, and not for what is missing.
+///
+/// # Errors
+///
+/// Those of `json_patch::apply`.
 ///
 /// Behaviour: `Patch.Apply` of `gopkg.in/evanphx/json-patch.v4`, with the operations of `jsonPatcher.evaluatePatchExpression` of
 /// `k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch`, whose nulls are values.
@@ -36,7 +42,7 @@ pub fn apply_of_policy(original: &Value, patch: &Value) -> Result<Value, Error> 
     apply_with(original, patch, PatchNulls::Typed)
 }
 
-/// Applies a patch to a document.
+/// Applies a patch to a document, with a choice of what its nulls are.
 pub(super) fn apply_with(
     original: &Value,
     patch: &Value,
@@ -239,6 +245,7 @@ impl PatchedDocument {
                     length,
                 })?;
             }
+            // A null of a policy is an empty map, which has no member to remove.
             OpenNode::Null if matches!(edit, NodeEdit::Remove) => {
                 return Err(OperationFault::Missing {
                     path: pointer.text.to_owned(),

@@ -17,11 +17,8 @@ use crate::Error;
 use document::{PatchNulls, apply_with};
 
 pub use create::create;
-pub use document::MAX_COPY_BYTES;
+pub use document::{MAX_COPY_BYTES, MAX_OPERATIONS};
 pub use fault::OperationFault;
-
-/// The maximum number of operations of a patch in an API server.
-pub const MAX_OPERATIONS: usize = 10_000;
 
 /// Applies a patch to a document. The result shares unchanged parts with it.
 ///

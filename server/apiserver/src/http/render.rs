@@ -164,14 +164,11 @@ pub(super) fn list(
     let metadata = fields(metadata);
     let reader = served.clone();
     let read = move |entry: &Entry| {
-        if list.are_stored {
-            reader.read(entry)
-        } else {
-            entry.object.clone()
-        }
+        let stored = list.are_stored.then(|| reader.read(entry));
+        stored.unwrap_or_else(|| entry.object.clone())
     };
     let of_kind = || (served.facts.group_version(), served.facts.list_kind.clone());
-    let ((api_version, kind), shown): (_, Shown) = match format.form {
+    let ((api_version, kind), shown, form): (_, Shown, _) = match format.form {
         Form::Table => {
             let options = table_options(core, included(head)?);
             let items: Vec<Value> = list.items.iter().map(read).collect();
@@ -185,15 +182,15 @@ pub(super) fn list(
             (
                 (version.into(), "PartialObjectMetadataList".into()),
                 Box::new(shown),
+                format.version,
             )
         }
         // The items of a list of a built-in kind do not repeat the kind.
-        _ if served.is_builtin() => (of_kind(), Box::new(move |item| without_kind(&read(item)))),
-        _ => (of_kind(), Box::new(read)),
-    };
-    let form = match format.form {
-        Form::Metadata => format.version,
-        _ => "",
+        _ if served.is_builtin() => {
+            let shown = move |item: &Entry| without_kind(&read(item));
+            (of_kind(), Box::new(shown), "")
+        }
+        _ => (of_kind(), Box::new(read), ""),
     };
 
     let listing = Listing {
