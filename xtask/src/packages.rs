@@ -7,7 +7,8 @@ use xshell::{Shell, cmd};
 
 use crate::run::{target, variable, workspace};
 
-const FILES: [&str; 3] = ["README.md", "LICENSE-APACHE", "LICENSE-MIT"];
+/// The licences of this project, which each package has.
+pub(crate) const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
 pub(crate) fn packages() -> Result<()> {
     let shell = Shell::new()?;
@@ -55,8 +56,14 @@ pub(crate) fn packages() -> Result<()> {
         cmd!(shell, "tar -xzf {archive} -C {unpacked}")
             .quiet()
             .run()?;
-        if let Some(file) = FILES.iter().find(|file| !package.join(file).is_file()) {
-            bail!("{} has no {file}", archive.display());
+        if !package.join("README.md").is_file() {
+            bail!("{} has no README.md", archive.display());
+        }
+        for file in LICENCES {
+            // A link that git stored as a file would be a path instead of a text.
+            if shell.read_file(package.join(file))? != shell.read_file(workspace().join(file))? {
+                bail!("{}: {file} is not that of the workspace", archive.display());
+            }
         }
 
         // The name is what precedes the version.
