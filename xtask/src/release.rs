@@ -200,14 +200,6 @@ fn archive(
 /// Builds the program for a platform into a target folder. Paths of this machine are not in it.
 fn build(shell: &Shell, platform: &str, linking: Linking, folder: &Path) -> Result<PathBuf> {
     let profile = variable("RELEASE_PROFILE", "release");
-    let (home, root) = (
-        variable("CARGO_HOME", &(variable("HOME", "/") + "/.cargo")),
-        workspace(),
-    );
-    let flags = format!(
-        "--remap-path-prefix={home}=/cargo --remap-path-prefix={}=/fieldmanager",
-        root.display()
-    );
     let (command, triple) = match linking {
         Linking::Static => ("build", platform.to_owned()),
         Linking::Glibc(version) => ("zigbuild", format!("{platform}.{version}")),
@@ -216,15 +208,32 @@ fn build(shell: &Shell, platform: &str, linking: Linking, folder: &Path) -> Resu
         shell,
         "cargo {command} --locked -p fieldmanager-cli --profile {profile} --target {triple}"
     )
-    .env("RUSTFLAGS", flags)
     .env("CARGO_TARGET_DIR", folder)
-    .env("CARGO_PROFILE_RELEASE_STRIP", "symbols")
+    .envs(same_bytes())
     .run()?;
     let made = if profile == "dev" { "debug" } else { &profile };
     Ok(folder.join(platform).join(made).join("fieldmanager"))
 }
 
-/// The wheel, and the packages of npm, with the program that is linked statically.
+/// Variables of a build that make its bytes the same on each machine: they have no paths of it, and no symbols.
+fn same_bytes() -> [(&'static str, String); 4] {
+    let home = variable("CARGO_HOME", &(variable("HOME", "/") + "/.cargo"));
+    let root = workspace();
+    let flags = format!(
+        "--remap-path-prefix={home}=/cargo --remap-path-prefix={}=/fieldmanager",
+        root.display()
+    );
+    [
+        ("RUSTFLAGS", flags),
+        // The messages of assertions in C have paths of sources.
+        ("CFLAGS", format!("-ffile-prefix-map={home}=/cargo")),
+        ("CARGO_PROFILE_RELEASE_STRIP", "symbols".to_owned()),
+        // maturin strips with an argument of the linker, which would be another build.
+        ("MATURIN_STRIP", "false".to_owned()),
+    ]
+}
+
+/// The wheel, and the packages of npm, with the program that is linked statically, and the licences of what is in it.
 fn other_languages(shell: &Shell, dist: &Path) -> Result<()> {
     let profile = variable("RELEASE_PROFILE", "release");
     let made = if profile == "dev" { "debug" } else { &profile };
@@ -232,9 +241,10 @@ fn other_languages(shell: &Shell, dist: &Path) -> Result<()> {
         .join("x86_64-unknown-linux-musl")
         .join(made)
         .join("fieldmanager");
+    let licences = dist.join("THIRD-PARTY.md");
     cmd!(
         shell,
-        "node integrations/javascript/pack.js {program} linux-x64 {dist}"
+        "node integrations/javascript/pack.js {program} linux-x64 {dist} {licences}"
     )
     .quiet()
     .run()?;
@@ -243,11 +253,14 @@ fn other_languages(shell: &Shell, dist: &Path) -> Result<()> {
         return Ok(());
     }
     let _folder = shell.push_dir("integrations/python");
+    // Files outside its folder cannot be in a wheel.
+    shell.copy_file(&licences, "THIRD-PARTY.md")?;
     cmd!(
         shell,
         "maturin build --locked --profile {profile} --target x86_64-unknown-linux-musl --compatibility musllinux_1_1 manylinux2014 --out {dist}"
     )
     .env("CARGO_TARGET_DIR", target())
+    .envs(same_bytes())
     .run()?;
     Ok(())
 }

@@ -13,7 +13,8 @@ const TOP: &str = "\
 # Third-party licences
 
 The program contains these packages, the standard library of Rust (MIT OR Apache-2.0), and, where it is linked statically, musl
-(MIT). Its table of the built-in kinds is made from the OpenAPI documents of Kubernetes (Apache-2.0).
+(MIT, copyright © 2005-2020 Rich Felker and others). Its table of the built-in kinds is made from the OpenAPI documents of
+Kubernetes (Apache-2.0). LICENSE-MIT and LICENSE-APACHE beside this file have the words of these licences.
 
 | package | version | licence |
 |---|---|---|
