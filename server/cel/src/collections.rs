@@ -11,7 +11,9 @@ impl<'a> ListVal<'a> {
                 let items = item_schema(schema)?;
                 Some(read(list.get(at)?, items))
             }
-            ListVal::Made(items) | ListVal::Sum(items, _) => items.get(at).cloned().map(Ok),
+            ListVal::Made(items) | ListVal::Joined(items) | ListVal::Sum(items, _) => {
+                items.get(at).cloned().map(Ok)
+            }
         }
     }
 

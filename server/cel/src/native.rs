@@ -147,7 +147,8 @@ fn check_message(message: &MessageVal<'_>, path: &mut Vec<String>, faults: &mut 
     }
 }
 
-/// Lists and maps have no types of their own, so the messages in them have that of the field.
+/// Lists and maps have no types of their own, so the messages in them have that of the field. As in Go, those in the sum
+/// of two lists are not checked.
 fn check(value: &Val<'_>, path: &mut Vec<String>, faults: &mut Vec<String>) {
     level(|| match value {
         Val::Message(message) if !message.is_patch() => check_message(message, path, faults),
@@ -226,6 +227,10 @@ impl NativeTarget {
             Val::List(ListVal::Made(_)) | Val::Map(MapVal::Made(_)) => {
                 Err(NativeFault::Type(native_type(value)))
             }
+            Val::List(ListVal::Joined(items)) => level(|| {
+                let items = items.iter().map(|item| self.member(item));
+                Ok(Value::List(items.collect::<Result<List, _>>()?))
+            }),
             Val::List(_) | Val::Map(_) => self.field(value, true),
             other => self.field(other, false),
         }

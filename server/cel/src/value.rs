@@ -91,6 +91,8 @@ pub(crate) struct MessageVal<'a> {
 pub(crate) enum ListVal<'a> {
     Object(&'a List, &'a Structural),
     Made(Arc<Vec<Val<'a>>>),
+    /// The sum of two lists, whose items a mutation reads one by one.
+    Joined(Arc<Vec<Val<'a>>>),
     /// The sum of a list of the object and another one: a set or a list of type map, by the schema.
     Sum(Arc<Vec<Val<'a>>>, &'a Structural),
 }
@@ -296,7 +298,7 @@ impl<'a> ListVal<'a> {
     pub(crate) fn len(&self) -> usize {
         match self {
             ListVal::Object(list, _) => list.len(),
-            ListVal::Made(items) | ListVal::Sum(items, _) => items.len(),
+            ListVal::Made(items) | ListVal::Joined(items) | ListVal::Sum(items, _) => items.len(),
         }
     }
 
@@ -304,7 +306,7 @@ impl<'a> ListVal<'a> {
     pub(crate) fn schema(&self) -> Option<&'a Structural> {
         match self {
             ListVal::Object(_, schema) | ListVal::Sum(_, schema) => Some(schema),
-            ListVal::Made(_) => None,
+            ListVal::Made(_) | ListVal::Joined(_) => None,
         }
     }
 

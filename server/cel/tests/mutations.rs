@@ -73,6 +73,40 @@ fn configurations_are_objects_with_the_types_of_their_fields() {
     check(ExpressionType::Configuration, &rows);
 }
 
+/// In Go, a sum is no list of values: the types in it are not checked, and its items are converted one by one.
+#[test]
+fn sums_of_lists_are_converted_item_by_item() {
+    let wrong = r#"type mismatch: unexpected type name "Object.x", expected "Object.a", which matches field name path from root Object type"#;
+    let invalid = "error applying patch: failed to convert patch object to typed object: proto: invalid type: ";
+    let (list, null) = (
+        format!("{invalid}[]ref.Val"),
+        format!("{invalid}structpb.NullValue"),
+    );
+    let rows = [
+        ("[Object.x{b: 1}]", wrong),
+        ("[Object.x{b: 1}] + []", wrong),
+        ("[] + [Object.x{b: 1}]", wrong),
+        (
+            "[Object.x{b: 1}] + [Object.x{c: 2}]",
+            r#"{"a":[{"b":1},{"c":2}]}"#,
+        ),
+        ("[1] + [2] + [3]", r#"{"a":[1,2,3]}"#),
+        ("[[1]] + [[2]]", r#"{"a":[[1],[2]]}"#),
+        ("{'x': [1] + [2]}", r#"{"a":{"x":[1,2]}}"#),
+        ("{'x': [[1]] + [[2]]}", &list),
+        ("{'x': [dyn(null)] + [1]}", &null),
+        (
+            "[object.spec]",
+            r#"{"a":[{"big":9007199254740993,"list":[{"name":"a"}],"none":null,"size":1}]}"#,
+        ),
+        ("[object.spec] + [object.spec]", &null),
+    ];
+    for (source, expected) in rows {
+        let source = format!("Object{{a: {source}}}");
+        check(ExpressionType::Configuration, &[(&source, expected)]);
+    }
+}
+
 #[test]
 fn other_types_are_refused() {
     let rows = [
@@ -150,6 +184,11 @@ fn values_of_patches_are_json() {
         ("{1: 2}", "unsupported type conversion from 'int' to string"),
         ("Object{a: null}", "proto: invalid type: structpb.NullValue"),
         ("Object{a: [[1]]}", "proto: invalid type: []ref.Val"),
+        ("Object{a: [[1]] + [[2]]}", r#"{"a":[[1],[2]]}"#),
+        (
+            "[{'a': null}] + [{'a': null}]",
+            r#"[{"a":null},{"a":null}]"#,
+        ),
         (
             "Object{a: {1: 1}}",
             r#"fail to convert field "a": map key '\x01' is of type types.Int, not string"#,

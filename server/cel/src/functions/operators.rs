@@ -123,8 +123,15 @@ fn concatenated<'a>(a: &ListVal<'a>, b: &ListVal<'a>, meter: &mut Meter) -> Outc
     let added = b.items(meter)?;
     // Only a list of the object can be a set or a list of type map; others are appended.
     let Some((list_type, schema)) = a.unordered() else {
+        // A sum with an empty list is the other list.
+        if added.is_empty() {
+            return Ok(Val::List(a.clone()));
+        }
+        if out.is_empty() {
+            return Ok(Val::List(b.clone()));
+        }
         out.extend(added);
-        return Ok(Val::list(out));
+        return Ok(Val::List(ListVal::Joined(Arc::new(out))));
     };
 
     // The union keeps the order of the first list. An item with known keys replaces the one there, in its place.
