@@ -194,11 +194,7 @@ impl NativeTarget {
                 let is_made = matches!(map, MapVal::Made(_));
                 entries(map, |key, value| {
                     let Val::String(name) = key else {
-                        let kind = key.go_type();
-                        return Err(NativeFault::Key(format!(
-                            "map key {} is of type {kind}, not string",
-                            quote_key(key)
-                        )));
+                        return Err(NativeFault::Key(no_name(key)));
                     };
                     let value = if is_made {
                         self.member(value)
@@ -322,6 +318,7 @@ fn json(value: &Val<'_>) -> Result<Value, String> {
         Val::Optional(Some(value)) => json(value),
         Val::Optional(None) => Err("optional.none() dereference".to_owned()),
 
+        Val::List(ListVal::Joined(items)) => json_items(items, json_of_item),
         Val::List(list) => {
             let items = list.iter().map(|item| match item {
                 Ok(item) => json(&item),
@@ -360,4 +357,54 @@ fn json(value: &Val<'_>) -> Result<Value, String> {
             ))
         }
     })
+}
+
+fn json_items(
+    items: &[Val<'_>],
+    json: impl Fn(&Val<'_>) -> Result<Value, String>,
+) -> Result<Value, String> {
+    let items = items.iter().map(json);
+    Ok(Value::List(items.collect::<Result<List, _>>()?))
+}
+
+/// An item of a sum of lists as JSON. Go makes values of its own of these items, which have no faults that messages have.
+///
+/// Behaviour: `concatList.Value` of `github.com/google/cel-go/common/types`.
+fn json_of_item(value: &Val<'_>) -> Result<Value, String> {
+    level(|| match value {
+        Val::Message(message) if !message.is_patch() => {
+            let fields = message.fields.iter();
+            let fields =
+                fields.map(|(name, value)| Ok((name.clone(), json_of_field(name, value)?)));
+            Ok(Value::Map(fields.collect::<Result<Map, String>>()?))
+        }
+        Val::List(ListVal::Joined(items)) => json_items(items, json_of_item),
+        Val::Optional(Some(value)) => json_of_item(value),
+        Val::Optional(None) => Ok(Value::Null),
+        Val::Type(name) => Ok(Value::from(*name)),
+        other => json(other),
+    })
+}
+
+/// The field of a message in such an item.
+fn json_of_field(field: &str, value: &Val<'_>) -> Result<Value, String> {
+    level(|| match value {
+        Val::List(ListVal::Made(items)) => json_items(items, json_of_item),
+        Val::List(ListVal::Joined(items)) => json_items(items, |item| json_of_field(field, item)),
+        Val::Map(map @ MapVal::Made(_)) => entries(map, |key, value| match key {
+            Val::String(name) => Ok((name.clone(), json_of_item(value)?)),
+            other => Err(format!(
+                "fail to convert field {}: {}",
+                quote(field),
+                no_name(other)
+            )),
+        }),
+        other => json_of_item(other),
+    })
+}
+
+/// A key of a map that is no text.
+fn no_name(key: &Val<'_>) -> String {
+    let (shown, found) = (quote_key(key), key.go_type());
+    format!("map key {shown} is of type {found}, not string")
 }

@@ -190,6 +190,23 @@ fn values_of_patches_are_json() {
             r#"[{"a":null},{"a":null}]"#,
         ),
         (
+            "[Object.x{a: null, b: [[null]], c: type(1)}] + [Object.x{}]",
+            r#"[{"a":null,"b":[[null]],"c":"int"},{}]"#,
+        ),
+        ("[dyn(optional.none())] + [type(1)]", r#"[null,"int"]"#),
+        (
+            "[[Object.x{a: null}]] + [[Object.x{}]]",
+            "proto: invalid type: structpb.NullValue",
+        ),
+        (
+            "[Object.x{a: [[Object.x{a: null}]] + [[]]}] + [Object.x{}]",
+            r#"[{"a":[[{"a":null}],[]]},{}]"#,
+        ),
+        (
+            "[Object.x{a: {1: 2}}] + [Object.x{}]",
+            r#"fail to convert field "a": map key '\x01' is of type types.Int, not string"#,
+        ),
+        (
             "Object{a: {1: 1}}",
             r#"fail to convert field "a": map key '\x01' is of type types.Int, not string"#,
         ),
