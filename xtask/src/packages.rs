@@ -1,6 +1,6 @@
 //! Makes the packages that would be published, and builds and runs the example of the README against them alone.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use xshell::{Shell, cmd};
@@ -56,15 +56,7 @@ pub(crate) fn packages() -> Result<()> {
         cmd!(shell, "tar -xzf {archive} -C {unpacked}")
             .quiet()
             .run()?;
-        if !package.join("README.md").is_file() {
-            bail!("{} has no README.md", archive.display());
-        }
-        for file in LICENCES {
-            // A link that git stored as a file would be a path instead of a text.
-            if shell.read_file(package.join(file))? != shell.read_file(workspace().join(file))? {
-                bail!("{}: {file} is not that of the workspace", archive.display());
-            }
-        }
+        check(&shell, &package).with_context(|| archive.display().to_string())?;
 
         // The name is what precedes the version.
         let stem = stem.to_string_lossy();
@@ -101,4 +93,18 @@ fn example(shell: &Shell) -> Result<String> {
         .split_once("```")
         .context("README.md has an example without an end")?;
     Ok(code.to_owned())
+}
+
+/// Checks that an unpacked package has what each one has.
+fn check(shell: &Shell, package: &Path) -> Result<()> {
+    if !package.join("README.md").is_file() {
+        bail!("the package has no README.md");
+    }
+    for file in LICENCES {
+        // A link that git stored as a file would be a path instead of a text.
+        if shell.read_file(package.join(file))? != shell.read_file(workspace().join(file))? {
+            bail!("{file} is not that of the workspace");
+        }
+    }
+    Ok(())
 }
