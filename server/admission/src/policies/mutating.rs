@@ -147,7 +147,8 @@ impl MutatingPolicies {
         let mut admitted = Admitted::default();
         if run.is_dirty {
             let objects = run.objects.convert(&request, request.kind, true, cluster);
-            admitted.object = objects.await?.object;
+            let object = objects.await?.object;
+            admitted.object = object.filter(|object| Some(object) != request.object);
             run.round.require_called();
             run.round.changed = true;
         }
