@@ -24,8 +24,12 @@ pub use fault::OperationFault;
 ///
 /// # Errors
 ///
-/// [`Fault::Operations`](crate::Fault::Operations), 400, if the patch is not a list of operations; [`Fault::TooManyOperations`](crate::Fault::TooManyOperations), 413;
-/// [`Fault::Operation`](crate::Fault::Operation), 422, with the first operation that does not apply.
+/// [`Fault::Operations`], 400, if the patch is not a list of operations; [`Fault::TooManyOperations`], 413;
+/// [`Fault::Operation`], 422, with the first operation that does not apply.
+///
+/// [`Fault::Operations`]: crate::Fault::Operations
+/// [`Fault::TooManyOperations`]: crate::Fault::TooManyOperations
+/// [`Fault::Operation`]: crate::Fault::Operation
 ///
 /// Behaviour: `applyJSPatch` in `endpoints/handlers/patch.go` of `k8s.io/apiserver`.
 ///

@@ -19,8 +19,8 @@ use crate::server::{Connection, PATIENCE, Server, TURN, config_map};
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const LISTS: &str = "/apis/example.com/v1/namespaces/default/lists";
 
-/// A short time in which the server ends.
-const STOP: [&str; 2] = ["--stop-time", "1s"];
+/// A short time in which the server ends, and requests that do not end by themselves within the patience of a test.
+const STOP: [&str; 4] = ["--stop-time", "1s", "--request-deadline", "1h"];
 
 /// The longest wait for an answer while others take long.
 const SOON: Duration = Duration::from_millis(100);
