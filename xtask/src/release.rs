@@ -215,8 +215,8 @@ fn build(shell: &Shell, platform: &str, linking: Linking, folder: &Path) -> Resu
     Ok(folder.join(platform).join(made).join("fieldmanager"))
 }
 
-/// Variables of a build that make its bytes the same on each machine: they have no paths of it, and no symbols.
-fn same_bytes() -> [(&'static str, String); 4] {
+/// Variables of a build that make its bytes the same on each machine: they have no paths of it.
+fn same_bytes() -> [(&'static str, String); 3] {
     let home = variable("CARGO_HOME", &(variable("HOME", "/") + "/.cargo"));
     let root = workspace();
     let flags = format!(
@@ -227,8 +227,7 @@ fn same_bytes() -> [(&'static str, String); 4] {
         ("RUSTFLAGS", flags),
         // The messages of assertions in C have paths of sources.
         ("CFLAGS", format!("-ffile-prefix-map={home}=/cargo")),
-        ("CARGO_PROFILE_RELEASE_STRIP", "symbols".to_owned()),
-        // maturin strips with an argument of the linker, which would be another build.
+        // The profile says so; maturin would strip with an argument of the linker, which would be another build.
         ("MATURIN_STRIP", "false".to_owned()),
     ]
 }
