@@ -9,7 +9,7 @@ mod net;
 mod refusal;
 mod review;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use fieldmanager_cel::Environment;
 use fieldmanager_managedfields::Status;
@@ -44,9 +44,11 @@ pub struct Webhooks {
     is_mutating: bool,
     caller: Arc<dyn Caller>,
     uids: Uids,
-    environment: Environment,
     parsed: Mutex<Option<Parsed>>,
 }
+
+/// The environment of match conditions. No request needs it before there is a configuration.
+static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(|| environment(&[AUTHORIZER]));
 
 /// Configurations, and the webhooks that were read from them.
 type Parsed = (Arc<Vec<Value>>, Arc<Vec<Webhook>>);
@@ -58,7 +60,6 @@ impl Webhooks {
             is_mutating: true,
             caller,
             uids,
-            environment: environment(&[AUTHORIZER]),
             parsed: Mutex::default(),
         }
     }
@@ -88,7 +89,7 @@ impl Webhooks {
         {
             return Ok(webhooks.clone());
         }
-        let webhooks = Arc::new(read_all(&list, &self.environment));
+        let webhooks = Arc::new(read_all(&list, &ENVIRONMENT));
         *parsed = Some((list, webhooks.clone()));
         Ok(webhooks)
     }
@@ -117,7 +118,7 @@ impl Webhooks {
         };
         let hold = |authorizer: &Decisions| {
             let conditions = &webhook.conditions;
-            all_hold(&self.environment, conditions, &inputs, authorizer)
+            all_hold(&ENVIRONMENT, conditions, &inputs, authorizer)
         };
 
         match decide(request.user, cluster, hold).await? {

@@ -4,8 +4,8 @@ use std::io::Read;
 use std::sync::LazyLock;
 
 use bytes::Bytes;
-use fieldmanager_value::Value;
 use fieldmanager_value::internal::embedded;
+use fieldmanager_value::{List, Value};
 use flate2::read::GzDecoder;
 use serde::Deserialize;
 
@@ -16,7 +16,14 @@ const OPENAPI_V2: &[u8] = include_bytes!("data/openapi_v2.json.gz");
 const OPENAPI_V3_INDEX: &[u8] = include_bytes!("data/openapi_v3.json.gz");
 const OPENAPI_V3: &[u8] = include_bytes!("data/openapi_v3.bin.gz");
 
-pub(super) static OBJECTS_TEXT: LazyLock<String> = LazyLock::new(|| text("objects", OBJECTS));
+/// The objects that exist from the start, with names in place of what each server has of its own.
+pub(super) static OBJECTS_LIST: LazyLock<List> =
+    LazyLock::new(
+        || match embedded("objects", Value::from_json(&text("objects", OBJECTS))) {
+            Value::List(objects) => objects,
+            _ => embedded("objects", Err("it is not a list")),
+        },
+    );
 pub(super) static VERSION_VALUE: LazyLock<Value> =
     LazyLock::new(|| embedded("version", Value::from_json(&text("version", VERSION))));
 

@@ -11,8 +11,7 @@ mod resource;
 use bytes::Bytes;
 use fieldmanager_builtin::Kind;
 use fieldmanager_structural::GroupVersionKind;
-use fieldmanager_value::Value;
-use fieldmanager_value::internal::embedded;
+use fieldmanager_value::{Str, Value};
 
 use crate::network::ServiceNetwork;
 
@@ -39,20 +38,41 @@ pub(crate) fn field_selectors(kind: &GroupVersionKind) -> &'static [SelectableFi
 ///
 /// `time` is the time of the start, which the objects have as `metadata.creationTimestamp`, in `metadata.managedFields`
 /// and in their conditions. `metadata.uid` and `metadata.resourceVersion` are not set. The
-/// Service has the first address of the network.
+/// Service has the first address of the network. All servers of a process share what has neither time nor address.
 pub(crate) fn bootstrap_objects(time: &str, network: ServiceNetwork) -> Vec<Value> {
-    let quoted = Value::from(time).to_json();
-    let day = Value::from(time.split('T').next().unwrap_or_default()).to_json();
-    let text = data::OBJECTS_TEXT
-        .replace(r#""@start""#, &quoted)
-        .replace(r#""@day""#, &day)
-        .replace("10.96.0.0/16", &network.to_string())
-        .replace("10.96.0.1", &network.of_kubernetes().to_string());
-    let objects = embedded("objects", Value::from_json(&text));
-    embedded("objects", objects.as_list().ok_or("it is not a list"))
-        .iter()
-        .cloned()
-        .collect()
+    let own: [(&str, Value); 4] = [
+        ("@start", time.into()),
+        ("@day", time.split('T').next().unwrap_or_default().into()),
+        ("10.96.0.0/16", network.to_string().into()),
+        ("10.96.0.1", network.of_kubernetes().to_string().into()),
+    ];
+
+    let replaced = |object: &Value| replaced(object, &own).unwrap_or_else(|| object.clone());
+    data::OBJECTS_LIST.iter().map(replaced).collect()
+}
+
+/// A recorded value with its own text in place of each name, or nothing if it has none of the names.
+fn replaced(value: &Value, own: &[(&str, Value)]) -> Option<Value> {
+    match value {
+        Value::String(text) => {
+            let found = own.iter().find(|(name, _)| text == *name);
+            found.map(|(_, own)| own.clone())
+        }
+        Value::Map(fields) => {
+            let edit = |(name, field): (&Str, &Value)| {
+                let field = replaced(field, own)?;
+                Some((name.clone(), Some(field)))
+            };
+            let edits: Vec<_> = fields.iter().filter_map(edit).collect();
+            (!edits.is_empty()).then(|| Value::Map(fields.with_edits(edits)))
+        }
+        Value::List(items) => {
+            let edit = |(at, item): (usize, &Value)| Some((at, replaced(item, own)?));
+            let edits: Vec<_> = items.iter().enumerate().filter_map(edit).collect();
+            (!edits.is_empty()).then(|| Value::List(items.with_edits(edits, Vec::new())))
+        }
+        _ => None,
+    }
 }
 
 /// The paths of the OpenAPI v3 documents of the built-in resources, in the order of `/openapi/v3`, and the hash of each
