@@ -249,26 +249,10 @@ fn oldest_rust(run: &Run) -> Result<()> {
 }
 
 fn last_release(run: &Run) -> Result<()> {
-    let tag = cmd!(run.shell, "git describe --tags --abbrev=0 --match v*")
-        .quiet()
-        .ignore_stderr()
-        .read();
-    let Ok(tag) = tag else {
-        run.skip("there is no release to compare the public API with");
-        return Ok(());
-    };
-
-    if !succeeds(cmd!(run.shell, "cargo semver-checks --version")) {
-        run.skip(
-            "cargo semver-checks is not installed (cargo install cargo-semver-checks --locked)",
-        );
-        return Ok(());
+    if let Some(reason) = crate::release::last_release(&run.shell)? {
+        run.skip(reason);
     }
-
-    run.run(cmd!(
-        run.shell,
-        "cargo semver-checks --workspace --baseline-rev {tag}"
-    ))
+    Ok(())
 }
 
 fn packages(run: &Run) -> Result<()> {

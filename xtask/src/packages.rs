@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use xshell::{Shell, cmd};
 
-use crate::run::{target, variable, workspace};
+use crate::run::{target, workspace};
 
 /// The licences of this project, which each package has.
 pub(crate) const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
-pub(crate) fn packages() -> Result<()> {
+/// `verifies` builds each package alone, as a release does; without it, the consumer builds most of them.
+pub(crate) fn packages(verifies: bool) -> Result<()> {
     let shell = Shell::new()?;
     shell.change_dir(workspace());
     // Cargo keeps the packages of a dry run in a folder of its own below this one.
@@ -23,8 +24,6 @@ pub(crate) fn packages() -> Result<()> {
         .read()?
         .is_empty();
 
-    // The consumer builds most packages. FIELDMANAGER_VERIFY=1 builds each of them alone too, as a release does.
-    let verifies = variable("FIELDMANAGER_VERIFY", "0") != "0";
     let options = [(is_dirty, "--allow-dirty"), (!verifies, "--no-verify")];
     let options = options.iter().filter(|(is_set, _)| *is_set);
     let options = options.map(|(_, option)| option);

@@ -5,25 +5,35 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use flate2::{Compression, GzBuilder};
 use serde_json::Value as Json;
 use xshell::{Shell, cmd};
 
-use crate::run::{has, target, variable, workspace};
+use crate::run::{has, succeeds, target, variable, workspace};
 use crate::third_party::{check_program, third_party};
 
-/// The platforms of archives, and how each is built.
-const PLATFORMS: [(&str, Linking); 2] = [
-    ("x86_64-unknown-linux-musl", Linking::Static),
-    ("x86_64-unknown-linux-gnu", Linking::Glibc("2.31")),
+/// The platforms of archives.
+const PLATFORMS: [Platform; 6] = [
+    Platform::new("x86_64-unknown-linux-musl", Linking::Static, "linux-x64"),
+    Platform::new("x86_64-unknown-linux-gnu", Linking::Glibc("2.31"), ""),
+    Platform::new("aarch64-unknown-linux-musl", Linking::Static, "linux-arm64"),
+    Platform::new("x86_64-apple-darwin", Linking::System, "darwin-x64"),
+    Platform::new("aarch64-apple-darwin", Linking::System, "darwin-arm64"),
+    Platform::new("x86_64-pc-windows-msvc", Linking::System, "win32-x64"),
+];
+
+/// Those that are made on Linux for x86-64.
+const OF_THIS_MACHINE: [&str; 2] = ["x86_64-unknown-linux-musl", "x86_64-unknown-linux-gnu"];
+
+/// Manifests that name archives.
+const MANIFESTS: [&str; 2] = [
+    "tools/packaging/krew/fieldmanager.yaml",
+    "tools/packaging/homebrew/fieldmanager.rb",
 ];
 
 /// Files that state the version, and the text around it.
-const VERSIONED: [(&str, &str); 9] = [
+const VERSIONED: [(&str, &str); 8] = [
     ("integrations/javascript/package.json", "\"version\": \"@\""),
-    (
-        "integrations/javascript/package.json",
-        "fieldmanager/linux-x64\": \"@\"",
-    ),
     ("integrations/java/pom.xml", "<version>@</version>"),
     ("integrations/java/example/pom.xml", "<version>@</version>"),
     ("integrations/go/clientgo/go.mod", "integrations/go v@"),
@@ -33,13 +43,51 @@ const VERSIONED: [(&str, &str); 9] = [
     ("docs/versions.md", "| Version | @."),
 ];
 
-/// How a program for Linux finds the functions of C.
+/// A platform for which there is a program.
+#[derive(Clone, Copy)]
+struct Platform {
+    triple: &'static str,
+    linking: Linking,
+    /// What npm calls it; empty if another platform has the packages for other languages.
+    npm: &'static str,
+}
+
+/// How a program finds the functions of C.
 #[derive(Clone, Copy)]
 enum Linking {
     /// They are in the program.
     Static,
     /// In the glibc of the system, of this version or a later one.
     Glibc(&'static str),
+    /// In what every system of the platform has.
+    System,
+}
+
+impl Platform {
+    const fn new(triple: &'static str, linking: Linking, npm: &'static str) -> Self {
+        Platform {
+            triple,
+            linking,
+            npm,
+        }
+    }
+
+    fn named(triple: &str) -> Result<Self> {
+        let found = PLATFORMS.into_iter().find(|known| known.triple == triple);
+        found.with_context(|| {
+            let known = PLATFORMS.map(|known| known.triple).join(", ");
+            format!("no platform `{triple}`; platforms: {known}")
+        })
+    }
+
+    /// The file of the program.
+    fn program(self) -> &'static str {
+        if self.triple.contains("windows") {
+            "fieldmanager.exe"
+        } else {
+            "fieldmanager"
+        }
+    }
 }
 
 /// Writes the page of the licences to `THIRD-PARTY.md` of the target folder, and compares it with what a program has.
@@ -54,47 +102,107 @@ pub(crate) fn licences(program: &str) -> Result<()> {
     Ok(())
 }
 
-/// Makes the release. Nothing is uploaded.
+/// Makes the release of this machine: Linux for x86-64. Nothing is uploaded.
 ///
 /// `RELEASE_PROFILE` is the profile of the program, `release` by default; `RELEASE_TWICE=1` builds each program twice, and
 /// fails if the bytes differ.
 pub(crate) fn release() -> Result<()> {
     let shell = Shell::new()?;
     shell.change_dir(workspace());
-    let version = version(&shell)?;
-    check_versions(&shell, &version)?;
-    // Files of an earlier release would be in the checksums.
-    let dist = target().join("dist");
-    shell.remove_path(&dist)?;
-    shell.create_dir(&dist)?;
+    check_versions(&shell, &version(&shell)?)?;
+    if let Some(reason) = last_release(&shell)? {
+        println!("skipped: {reason}");
+    }
 
-    crate::packages::packages()?;
-    // The packages are the same with either library of C.
-    let licences = third_party(&shell, "x86_64-unknown-linux-gnu")?;
-    shell.write_file(dist.join("THIRD-PARTY.md"), licences)?;
-    for (platform, linking) in PLATFORMS {
-        match linking {
-            Linking::Glibc(_) if !has("cargo-zigbuild") => {
-                println!(
-                    "skipped: {platform}: cargo-zigbuild is not installed (pip install cargo-zigbuild)"
-                );
-            }
-            _ => archive(&shell, &dist, &version, platform, linking)?,
+    // Files of an earlier release would be in the checksums.
+    shell.remove_path(dist())?;
+    crate::packages::packages(true)?;
+    for platform in OF_THIS_MACHINE {
+        platform_files(platform)?;
+    }
+    let licences = licences_file(OF_THIS_MACHINE[0]);
+    shell.copy_file(licences, dist().join("THIRD-PARTY.md"))?;
+    checksums()
+}
+
+/// The folder of what is uploaded.
+fn dist() -> PathBuf {
+    target().join("dist")
+}
+
+/// The page of the licences of what a program has.
+fn licences_file(platform: &str) -> PathBuf {
+    target().join("archives").join(format!("{platform}.md"))
+}
+
+/// Makes the archive of a platform, and its packages for other languages, in `dist/`.
+pub(crate) fn platform_files(platform: &str) -> Result<()> {
+    let shell = Shell::new()?;
+    shell.change_dir(workspace());
+    let platform = Platform::named(platform)?;
+    shell.create_dir(dist())?;
+    if matches!(platform.linking, Linking::Glibc(_)) && !has("cargo-zigbuild") {
+        println!(
+            "skipped: {}: cargo-zigbuild is not installed (pip install cargo-zigbuild)",
+            platform.triple
+        );
+        return Ok(());
+    }
+
+    let page = third_party(&shell, platform.triple)?;
+    let program = build(&shell, platform, &target())?;
+    check_program(&shell, &program, &page)?;
+    let licences = licences_file(platform.triple);
+    shell.write_file(&licences, page)?;
+    if variable("RELEASE_TWICE", "0") == "1" {
+        let again = build(&shell, platform, &target().join("again"))?;
+        if shell.read_binary_file(&program)? != shell.read_binary_file(&again)? {
+            bail!("two builds for {} differ", platform.triple);
         }
     }
-    other_languages(&shell, &dist)?;
 
-    let sums = sums(&shell, &dist)?;
-    for manifest in [
-        "tools/packaging/krew/fieldmanager.yaml",
-        "tools/packaging/homebrew/fieldmanager.rb",
-    ] {
+    archive(&shell, platform, &program, &licences)?;
+    if platform.npm.is_empty() {
+        return Ok(());
+    }
+    other_languages(&shell, platform, &program, &licences)
+}
+
+/// Writes the checksums of what is in `dist/`, and the manifests that have them.
+pub(crate) fn checksums() -> Result<()> {
+    let shell = Shell::new()?;
+    shell.change_dir(workspace());
+    let sums = sums(&shell, &dist())?;
+    for manifest in MANIFESTS {
         let text = with_sums(&shell.read_file(manifest)?, &sums);
         let name = Path::new(manifest).file_name().unwrap_or_default();
-        shell.write_file(dist.join(name), text)?;
+        shell.write_file(dist().join(name), text)?;
     }
-    println!("{}", dist.display());
+    println!("{}", dist().display());
     Ok(())
+}
+
+/// Compares the public API with that of the last release. The answer is why it was not.
+pub(crate) fn last_release(shell: &Shell) -> Result<Option<&'static str>> {
+    let tag = cmd!(shell, "git describe --tags --abbrev=0 --match v*")
+        .quiet()
+        .ignore_stderr()
+        .read();
+    let Ok(tag) = tag else {
+        return Ok(Some("there is no release to compare the public API with"));
+    };
+    if !succeeds(cmd!(shell, "cargo semver-checks --version")) {
+        return Ok(Some(
+            "cargo semver-checks is not installed (cargo install cargo-semver-checks --locked)",
+        ));
+    }
+
+    cmd!(
+        shell,
+        "cargo semver-checks --workspace --baseline-rev {tag}"
+    )
+    .run()?;
+    Ok(None)
 }
 
 /// The version of the workspace.
@@ -129,8 +237,14 @@ fn text<'a>(package: &'a Json, name: &str) -> &'a str {
 
 /// Fails if a file states another version, or the changelog none.
 fn check_versions(shell: &Shell, version: &str) -> Result<()> {
-    for (file, around) in VERSIONED {
-        let wanted = around.replace('@', version);
+    let stated = VERSIONED.map(|(file, around)| (file, around.replace('@', version)));
+    // The launcher of npm names the package of each platform.
+    let packages = PLATFORMS.iter().filter(|known| !known.npm.is_empty());
+    let packages = packages.map(|known| {
+        let wanted = format!("fieldmanager/{}\": \"{version}\"", known.npm);
+        ("integrations/javascript/package.json", wanted)
+    });
+    for (file, wanted) in stated.into_iter().chain(packages) {
         if !shell.read_file(file)?.contains(&wanted) {
             bail!("{file}: expected `{wanted}`");
         }
@@ -141,37 +255,17 @@ fn check_versions(shell: &Shell, version: &str) -> Result<()> {
     Ok(())
 }
 
-/// Builds the program for a platform, and packs it with completions, man pages and licences.
-fn archive(
-    shell: &Shell,
-    dist: &Path,
-    version: &str,
-    platform: &str,
-    linking: Linking,
-) -> Result<()> {
-    let program = build(shell, platform, linking, &target())?;
-    if variable("RELEASE_TWICE", "0") == "1" {
-        let again = build(shell, platform, linking, &target().join("again"))?;
-        cmd!(shell, "cmp {program} {again}")
-            .run()
-            .context("two builds differ")?;
-    }
-
-    check_program(
-        shell,
-        &program,
-        &shell.read_file(dist.join("THIRD-PARTY.md"))?,
-    )?;
-
-    let name = format!("fieldmanager-{version}-{platform}");
+/// Packs a program with completions, man pages and licences.
+fn archive(shell: &Shell, platform: Platform, program: &Path, licences: &Path) -> Result<()> {
+    let name = format!("fieldmanager-{}-{}", version(shell)?, platform.triple);
     let folder = target().join("archives").join(&name);
     shell.remove_path(&folder)?;
     shell.create_dir(folder.join("completions"))?;
-    shell.copy_file(&program, folder.join("fieldmanager"))?;
+    shell.copy_file(program, folder.join(platform.program()))?;
     for file in ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "CHANGELOG.md"] {
         shell.copy_file(file, &folder)?;
     }
-    shell.copy_file(dist.join("THIRD-PARTY.md"), &folder)?;
+    shell.copy_file(licences, folder.join("THIRD-PARTY.md"))?;
     for (kind, file) in [
         ("bash", "fieldmanager.bash"),
         ("zsh", "_fieldmanager"),
@@ -183,26 +277,41 @@ fn archive(
     let man = folder.join("man");
     cmd!(shell, "{program} man {man}").quiet().run()?;
 
-    // The bytes depend on the contents alone.
-    let archives = target().join("archives");
-    let archive = dist.join(format!("{name}.tar.gz"));
-    let tar = "tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u+rw,go=rX,a+rX -cf -";
-    let command = format!(
-        "{tar} -C '{}' '{name}' | gzip -n -9 >'{}'",
-        archives.display(),
-        archive.display()
-    );
-    cmd!(shell, "sh -c {command}").quiet().run()?;
+    let archive = dist().join(format!("{name}.tar.gz"));
+    let file = GzBuilder::new().write(std::fs::File::create(&archive)?, Compression::best());
+    let mut packed = tar::Builder::new(file);
+    // The bytes depend on the contents alone: not on times, users, or the order of a folder.
+    packed.mode(tar::HeaderMode::Deterministic);
+    pack(shell, &mut packed, &folder, Path::new(&name))?;
+    packed.into_inner()?.finish()?;
     println!("{}", archive.display());
     Ok(())
 }
 
+/// Packs the files of a folder below a name, sorted.
+fn pack<W: std::io::Write>(
+    shell: &Shell,
+    packed: &mut tar::Builder<W>,
+    folder: &Path,
+    name: &Path,
+) -> Result<()> {
+    for path in shell.read_dir(folder)? {
+        let name = name.join(path.file_name().unwrap_or_default());
+        if path.is_dir() {
+            pack(shell, packed, &path, &name)?;
+        } else {
+            packed.append_path_with_name(&path, name)?;
+        }
+    }
+    Ok(())
+}
+
 /// Builds the program for a platform into a target folder. Paths of this machine are not in it.
-fn build(shell: &Shell, platform: &str, linking: Linking, folder: &Path) -> Result<PathBuf> {
+fn build(shell: &Shell, platform: Platform, folder: &Path) -> Result<PathBuf> {
     let profile = variable("RELEASE_PROFILE", "release");
-    let (command, triple) = match linking {
-        Linking::Static => ("build", platform.to_owned()),
-        Linking::Glibc(version) => ("zigbuild", format!("{platform}.{version}")),
+    let (command, triple) = match platform.linking {
+        Linking::Glibc(version) => ("zigbuild", format!("{}.{version}", platform.triple)),
+        Linking::Static | Linking::System => ("build", platform.triple.to_owned()),
     };
     cmd!(
         shell,
@@ -212,7 +321,8 @@ fn build(shell: &Shell, platform: &str, linking: Linking, folder: &Path) -> Resu
     .envs(same_bytes())
     .run()?;
     let made = if profile == "dev" { "debug" } else { &profile };
-    Ok(folder.join(platform).join(made).join("fieldmanager"))
+    let folder = folder.join(platform.triple).join(made);
+    Ok(folder.join(platform.program()))
 }
 
 /// Variables of a build that make its bytes the same on each machine: they have no paths of it.
@@ -232,18 +342,17 @@ fn same_bytes() -> [(&'static str, String); 3] {
     ]
 }
 
-/// The wheel, and the packages of npm, with the program that is linked statically, and the licences of what is in it.
-fn other_languages(shell: &Shell, dist: &Path) -> Result<()> {
-    let profile = variable("RELEASE_PROFILE", "release");
-    let made = if profile == "dev" { "debug" } else { &profile };
-    let program = target()
-        .join("x86_64-unknown-linux-musl")
-        .join(made)
-        .join("fieldmanager");
-    let licences = dist.join("THIRD-PARTY.md");
+/// The wheel, and the packages of npm, with a program and the licences of what is in it.
+fn other_languages(
+    shell: &Shell,
+    platform: Platform,
+    program: &Path,
+    licences: &Path,
+) -> Result<()> {
+    let (dist, npm, triple) = (dist(), platform.npm, platform.triple);
     cmd!(
         shell,
-        "node integrations/javascript/pack.js {program} linux-x64 {dist} {licences}"
+        "node integrations/javascript/pack.js {program} {npm} {dist} {licences}"
     )
     .quiet()
     .run()?;
@@ -251,12 +360,19 @@ fn other_languages(shell: &Shell, dist: &Path) -> Result<()> {
         println!("skipped: the wheel: maturin is not installed (pip install maturin)");
         return Ok(());
     }
+
+    let profile = variable("RELEASE_PROFILE", "release");
+    // A program without a library of C runs with each.
+    let tags: &[&str] = match platform.linking {
+        Linking::Static => &["--compatibility", "musllinux_1_1", "manylinux2014"],
+        Linking::Glibc(_) | Linking::System => &[],
+    };
     let _folder = shell.push_dir("integrations/python");
     // Files outside its folder cannot be in a wheel.
-    shell.copy_file(&licences, "THIRD-PARTY.md")?;
+    shell.copy_file(licences, "THIRD-PARTY.md")?;
     cmd!(
         shell,
-        "maturin build --locked --profile {profile} --target x86_64-unknown-linux-musl --compatibility musllinux_1_1 manylinux2014 --out {dist}"
+        "maturin build --locked --profile {profile} --target {triple} {tags...} --out {dist}"
     )
     .env("CARGO_TARGET_DIR", target())
     .envs(same_bytes())
@@ -267,8 +383,11 @@ fn other_languages(shell: &Shell, dist: &Path) -> Result<()> {
 /// The checksums of all files, by their names, which are written to `SHA256SUMS` too.
 fn sums(shell: &Shell, dist: &Path) -> Result<BTreeMap<String, String>> {
     let _folder = shell.push_dir(dist);
-    let list = cmd!(shell, "sh -c 'sha256sum -- *'").quiet().read()?;
-    shell.write_file(dist.join("SHA256SUMS"), format!("{list}\n"))?;
+    shell.remove_path("SHA256SUMS")?;
+    let names = shell.read_dir(".")?;
+    let list = cmd!(shell, "sha256sum -- {names...}").quiet().read()?;
+    let list = list.replace("./", "");
+    shell.write_file("SHA256SUMS", format!("{list}\n"))?;
     let pairs = list.lines().filter_map(|line| line.split_once("  "));
     Ok(pairs
         .map(|(sum, name)| (name.to_owned(), sum.to_owned()))
