@@ -50,22 +50,30 @@ impl Files {
 
     /// Reads the only document of a file. An empty file is null.
     pub(crate) fn value(self, path: &Path) -> Result<Value, Failure> {
-        let mut documents = self.documents(path)?;
-        match documents.len() {
-            0 | 1 => Ok(documents.pop().unwrap_or_default()),
-            found => Err(Failure::input(name(path), Error::Documents { found })),
-        }
+        only(path, self.documents(path)?)
     }
 
     /// Reads the only document of a file, which must be an object.
     pub(crate) fn object(self, path: &Path) -> Result<Value, Failure> {
-        let object = self.value(path)?;
-        match object.as_map() {
-            Some(_) => Ok(object),
-            None => Err(Failure::input(
-                name(path),
-                format!("expected an object, got {}", object.kind()),
-            )),
-        }
+        only_object(path, self.documents(path)?)
+    }
+}
+
+fn only(path: &Path, mut documents: Vec<Value>) -> Result<Value, Failure> {
+    match documents.len() {
+        0 | 1 => Ok(documents.pop().unwrap_or_default()),
+        found => Err(Failure::input(name(path), Error::Documents { found })),
+    }
+}
+
+/// The only document of a file, which must be an object.
+pub(crate) fn only_object(path: &Path, documents: Vec<Value>) -> Result<Value, Failure> {
+    let object = only(path, documents)?;
+    match object.as_map() {
+        Some(_) => Ok(object),
+        None => Err(Failure::input(
+            name(path),
+            format!("expected an object, got {}", object.kind()),
+        )),
     }
 }

@@ -25,7 +25,7 @@ pub struct ServerOptions {
     pub certificate_authority: Option<PathBuf>,
     /// Whether any certificate is accepted.
     pub insecure: bool,
-    /// The kubeconfig; without it, the files of `$KUBECONFIG` or `~/.kube/config`.
+    /// The kubeconfig; without it, the files of `$KUBECONFIG`, `~/.kube/config`, or the service account of a Pod.
     pub kubeconfig: Option<PathBuf>,
     /// The context of the kubeconfig; without it, the current one.
     pub context: Option<String>,
@@ -49,6 +49,7 @@ impl Target {
     pub async fn read(options: &ServerOptions) -> Result<Self, ConnectError> {
         let (mut config, identity) = match &options.url {
             Some(url) => by_address(url, options)?,
+            None if is_in_cluster(options) => of_pod()?,
             None => by_kubeconfig(options).await?,
         };
         config.accept_invalid_certs |= options.insecure;
@@ -179,6 +180,29 @@ fn host_without_user(uri: &Uri) -> Result<String, ConnectError> {
     Ok(uri.host().unwrap_or_default().to_owned())
 }
 
+/// Whether the program runs in a Pod, and nothing names a kubeconfig: then a Pod uses its own credentials, as with kubectl.
+fn is_in_cluster(options: &ServerOptions) -> bool {
+    let is_named = options.kubeconfig.is_some()
+        || options.context.is_some()
+        || std::env::var_os("KUBECONFIG").is_some_and(|files| !files.is_empty());
+    !is_named && std::env::var_os("KUBERNETES_SERVICE_HOST").is_some() && !own_kubeconfig().exists()
+}
+
+/// The credentials of the service account of a Pod.
+fn of_pod() -> Result<(Config, Identity), ConnectError> {
+    let config = Config::incluster().map_err(|error| {
+        let reason = fault::with_causes(&error);
+        ConnectError::Kubeconfig(format!(
+            "there is none, and the service account of this Pod cannot be used: {reason}"
+        ))
+    })?;
+    let identity = Identity {
+        host: host_without_user(&config.cluster_url)?,
+        ..Identity::default()
+    };
+    Ok((config, identity))
+}
+
 async fn by_kubeconfig(options: &ServerOptions) -> Result<(Config, Identity), ConnectError> {
     let kubeconfig = match &options.kubeconfig {
         Some(file) => read(file)?,
@@ -271,6 +295,12 @@ fn is_minikube(cluster: &Cluster) -> bool {
     })
 }
 
+/// `~/.kube/config`
+fn own_kubeconfig() -> PathBuf {
+    let home = std::env::home_dir().unwrap_or_default();
+    home.join(".kube").join("config")
+}
+
 /// The files of `$KUBECONFIG`, as kubectl reads them: those that do not exist are skipped, and the first to set a value wins.
 fn kubeconfig_of_environment() -> Result<Kubeconfig, ConnectError> {
     let list = std::env::var_os("KUBECONFIG").unwrap_or_default();
@@ -278,8 +308,7 @@ fn kubeconfig_of_environment() -> Result<Kubeconfig, ConnectError> {
         .filter(|file| !file.as_os_str().is_empty())
         .collect();
     if files.is_empty() {
-        let home = std::env::home_dir().unwrap_or_default();
-        return read(&home.join(".kube").join("config"));
+        return read(&own_kubeconfig());
     }
     merged(&files)
 }

@@ -195,13 +195,13 @@ impl LiveCluster {
         wanted: &LiveArgs,
         mut act: impl FnMut(LiveObject) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        if wanted.names.is_empty() {
+        if wanted.is_empty() {
             return self.each_of("", wanted, &mut act);
         }
-        for word in wanted.names.iter().flat_map(|words| words.split(',')) {
+        for word in wanted.words()? {
             match word.split_once('/') {
-                Some(_) => act(self.named(word)?)?,
-                None => self.each_of(word, wanted, &mut act)?,
+                Some(_) => act(self.named(&word)?)?,
+                None => self.each_of(&word, wanted, &mut act)?,
             }
         }
         Ok(())
@@ -213,11 +213,12 @@ impl LiveCluster {
     ///
     /// If they name none, or several.
     pub(crate) fn only(&self, wanted: &LiveArgs) -> Result<LiveObject, Failure> {
-        let names = wanted.names.first().filter(|_| wanted.is_one());
-        let name = names.ok_or_else(|| {
-            Failure::Usage("expected one object of the cluster: TYPE/NAME, as deploy/web".into())
-        })?;
-        self.named(name)
+        match wanted.words()?.as_slice() {
+            [word] if word.contains('/') => self.named(word),
+            _ => Err(Failure::Usage(
+                "expected one object of the cluster: TYPE/NAME, as deploy/web".into(),
+            )),
+        }
     }
 
     /// The object of `TYPE/NAME`.

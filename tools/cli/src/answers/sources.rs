@@ -1,6 +1,6 @@
 //! Where objects are from: files, folders, standard input and dumps.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fieldmanager_harness::internal::{PlacedDocument, each_document, in_folder};
 use fieldmanager_structural::internal::ObjectExt as _;
@@ -42,6 +42,12 @@ pub(crate) struct ObjectKey {
     pub(crate) kind: String,
     pub(crate) namespace: String,
     pub(crate) name: String,
+}
+
+impl From<Unreadable> for Failure {
+    fn from(fault: Unreadable) -> Self {
+        Failure::input(format!("{}:{}", fault.file, fault.line), fault.message)
+    }
 }
 
 impl std::fmt::Display for ObjectKey {
@@ -129,6 +135,38 @@ impl Sources {
 
         Ok(())
     }
+}
+
+/// Calls a function with each object of a file or folder, and its name if it may be one of many: in a folder, a list such as
+/// `kubectl get -o yaml` prints, or one of several documents.
+///
+/// # Errors
+///
+/// A file that cannot be read, a document that is no object, and those of the function.
+pub(crate) fn each_in(
+    path: &Path,
+    files: Files,
+    mut act: impl FnMut(Option<String>, Value) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let name = |object: &Value| Some(key(object, true, "").to_string());
+    if path.is_dir() {
+        return Sources::new(&[path.to_path_buf()], files)?.each(&[], |item| {
+            let object = item?.object;
+            act(name(&object), object)
+        });
+    }
+
+    let documents = files.documents(path)?;
+    if documents.len() < 2 && !documents.first().is_some_and(is_list) {
+        return act(None, files::only_object(path, documents)?);
+    }
+    let mut all = documents.iter().flat_map(objects);
+    all.try_for_each(|(_, object)| act(name(&object), object))
+}
+
+fn is_list(document: &Value) -> bool {
+    let items = document.get("items").and_then(Value::as_list);
+    items.is_some() && document.declared_kind().kind.ends_with("List")
 }
 
 /// Calls a function with each object of a file.

@@ -226,8 +226,8 @@ pub(crate) struct StripArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct LintArgs {
-    /// The object; may be repeated
-    #[arg(short = 'f', long = "filename", value_name = "FILE", conflicts_with_all = ["names", "cluster", "kubeconfig", "context"])]
+    /// An object, a list of objects, several documents, or a folder; may be repeated
+    #[arg(short = 'f', long = "filename", value_name = "SOURCE", conflicts_with_all = ["names", "cluster", "kubeconfig", "context"])]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) live: LiveArgs,

@@ -11,7 +11,7 @@ use fieldmanager_value::Value;
 use serde_json::{Value as Json, json};
 
 use crate::answers::catalogue::{Catalogue, DEFINITION};
-use crate::answers::sources::{ObjectKey, SourceObject, Sources, Unreadable};
+use crate::answers::sources::{ObjectKey, SourceObject, Sources};
 use crate::answers::trial::{TrialServer, body_of, text as text_of};
 use crate::args::AdmitArgs;
 use crate::error::Failure;
@@ -40,14 +40,14 @@ pub(crate) fn run(args: &AdmitArgs, files: Files) -> Result<ExitCode, Failure> {
     let live = Sources::new(&args.live, files)?;
     let mut trial = Trial::new(args)?;
     for source in [&sources, &live] {
-        source.each(&FIRST, |item| trial.create(&readable(item)?, &FIRST))?;
+        source.each(&FIRST, |item| trial.create(&item?, &FIRST))?;
     }
     // Before there are policies, which would change or refuse what exists.
-    live.each(&[], |item| trial.create_live(&readable(item)?))?;
+    live.each(&[], |item| trial.create_live(&item?))?;
 
     let mut policies = Vec::new();
     sources.each(&[], |item| {
-        let item = readable(item)?;
+        let item = item?;
         if is_policy(&item.object) {
             policies.push(item.object);
         }
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &AdmitArgs, files: Files) -> Result<ExitCode, Failure> {
 
     let mut refused = false;
     sources.each(&[], |item| {
-        let item = readable(item)?;
+        let item = item?;
         let is_tried =
             !is_policy(&item.object) && !FIRST.contains(&&*item.object.declared_kind().kind);
         if is_tried {
@@ -66,10 +66,6 @@ pub(crate) fn run(args: &AdmitArgs, files: Files) -> Result<ExitCode, Failure> {
         Ok(())
     })?;
     Ok(ExitCode::from(u8::from(refused)))
-}
-
-fn readable<'t>(item: Result<SourceObject<'t>, Unreadable>) -> Result<SourceObject<'t>, Failure> {
-    item.map_err(|fault| Failure::input(format!("{}:{}", fault.file, fault.line), fault.message))
 }
 
 /// Whether an object is a policy or a binding of one.

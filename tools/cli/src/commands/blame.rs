@@ -7,9 +7,10 @@ use fieldmanager_schema::{Type, UNTYPED_DEDUCED};
 
 use crate::answers::catalogue::Catalogue;
 use crate::answers::cluster::LiveCluster;
+use crate::answers::sources::each_in;
 use crate::args::{BlameArgs, OwnedArgs};
 use crate::error::Failure;
-use crate::files::Files;
+use crate::files::{self, Files};
 use crate::output::Style;
 use crate::owners::Owned;
 use crate::{blame, output, types};
@@ -17,26 +18,50 @@ use crate::{blame, output, types};
 pub(crate) fn run(args: &BlameArgs, files: Files) -> Result<ExitCode, Failure> {
     let OwnedArgs { file, live, now } = &args.owned;
     let Some(cluster) = LiveCluster::of_live(live, file.is_some())? else {
-        return show(args, &Owned::read(&args.owned, files)?, files, None);
+        let file = file.as_deref().unwrap_or(Path::new("-"));
+        return each_in(file, files, |name, object| match name {
+            None => {
+                let owned = Owned::of(object, files::name(file), *now)?;
+                show(args, &owned, files, None, false).map(drop)
+            }
+            Some(name) => show_one_of_many(args, Owned::of(object, name, *now)?, files, None),
+        })
+        .map(|()| ExitCode::SUCCESS);
     };
-    if !live.is_one() && (args.html || live.names.is_empty()) {
+
+    let mut catalogue = Catalogue::of_cluster(Some(cluster.clone()));
+    if live.is_empty() {
         return cluster.only(live).map(|_| ExitCode::SUCCESS);
     }
-    let mut catalogue = Catalogue::of_cluster(Some(cluster.clone()));
     cluster.each(live, |found| {
         let owned = Owned::of(found.object, found.key.to_string(), *now)?;
-        // Of many objects, those of the managers are shown.
-        let owns = |name: &String| owned.owns(name);
-        if !live.is_one() {
-            if !args.managers.is_empty() && !args.managers.iter().any(owns) {
-                return Ok(());
-            }
-            output::print_lines([Style::Strong.paint(&owned.file)])?;
-        }
         let kind = catalogue.kind(&owned.object).ok();
-        show(args, &owned, files, kind.and_then(|kind| kind.ty.clone())).map(drop)
+        let known = kind.and_then(|kind| kind.ty.clone());
+        if live.is_one() {
+            show(args, &owned, files, known, false).map(drop)
+        } else {
+            show_one_of_many(args, owned, files, known)
+        }
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints one of many objects, if one of the managers that are asked for has it.
+fn show_one_of_many(
+    args: &BlameArgs,
+    owned: Owned,
+    files: Files,
+    known: Option<Type>,
+) -> Result<(), Failure> {
+    if args.html {
+        return Err(Failure::Usage("--html is the page of one object".into()));
+    }
+    let owns = |name: &String| owned.owns(name);
+    if !args.managers.is_empty() && !args.managers.iter().any(owns) {
+        return Ok(());
+    }
+    output::print_lines([Style::Strong.paint(&owned.file)])?;
+    show(args, &owned, files, known, true).map(drop)
 }
 
 /// Prints an object, whose type is known if a cluster has it.
@@ -45,11 +70,11 @@ fn show(
     owned: &Owned,
     files: Files,
     known: Option<Type>,
+    is_one_of_many: bool,
 ) -> Result<ExitCode, Failure> {
     let ty = type_of(args, owned, files, known)?;
-    let is_many = args.owned.file.is_none() && !args.owned.live.is_one();
     let unowned = args.managers.iter().find(|name| !owned.owns(name));
-    if let Some(name) = unowned.filter(|_| !is_many) {
+    if let Some(name) = unowned.filter(|_| !is_one_of_many) {
         return Err(Failure::input(&owned.file, unknown(name, owned)));
     }
 

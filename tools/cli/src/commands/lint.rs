@@ -6,6 +6,7 @@ use fieldmanager_managedfields::internal::{Finding, LintOptions, LintReport, Sev
 use fieldmanager_value::{List, Map, Value};
 
 use crate::answers::cluster::LiveCluster;
+use crate::answers::sources::each_in;
 use crate::args::LintArgs;
 use crate::error::Failure;
 use crate::files::{self, Files};
@@ -27,21 +28,26 @@ pub(crate) fn run(args: &LintArgs, files: Files) -> Result<ExitCode, Failure> {
         options = options.served(args.served.iter().map(String::as_str));
     }
     let mut reports = Vec::new();
-    for path in &args.files {
-        reports.push((files::name(path), lint(&files.object(path)?, &options)));
-    }
     let cluster = LiveCluster::of_live(&args.live, !args.files.is_empty())?;
-    let mut clean = 0;
+    let (mut clean, mut is_many) = (0, false);
+    // Most of many objects have no faults. One alone has the name of its file.
+    let mut add = |name: Option<String>, file: &str, object: &Value| {
+        let report = lint(object, &options);
+        is_many |= name.is_some();
+        if name.is_some() && report.findings.is_empty() && args.output.is_none() {
+            clean += 1;
+        } else {
+            reports.push((name.unwrap_or_else(|| file.to_owned()), report));
+        }
+        Ok(())
+    };
+    for path in &args.files {
+        let file = files::name(path);
+        each_in(path, files, |name, object| add(name, &file, &object))?;
+    }
     if let Some(cluster) = &cluster {
         cluster.each(&args.live, |live| {
-            let report = lint(&live.object, &options);
-            // Most of the objects of a cluster have no faults.
-            if report.findings.is_empty() && args.output.is_none() {
-                clean += 1;
-            } else {
-                reports.push((live.key.to_string(), report));
-            }
-            Ok(())
+            add(Some(live.key.to_string()), "", &live.object)
         })?;
     }
 
@@ -53,7 +59,7 @@ pub(crate) fn run(args: &LintArgs, files: Files) -> Result<ExitCode, Failure> {
         )?,
         None => output::print_lines(reports.iter().flat_map(lines))?,
     }
-    if cluster.is_some() && args.output.is_none() {
+    if (is_many || cluster.is_some()) && args.output.is_none() {
         let sum = format!(
             "nothing found in {clean} of {} objects",
             clean + reports.len()

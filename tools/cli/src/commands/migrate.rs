@@ -31,7 +31,7 @@ pub(crate) fn run(args: &MigrateArgs, files: Files) -> Result<ExitCode, Failure>
     let Some(cluster) = LiveCluster::of_live(&args.live, args.file.is_some())? else {
         return in_file(args, files);
     };
-    if args.live.names.is_empty() {
+    if args.live.is_empty() {
         let message = "which objects? TYPE/NAME, TYPE, or a category such as all";
         return Err(Failure::Usage(message.to_owned()));
     }

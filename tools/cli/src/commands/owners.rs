@@ -43,9 +43,7 @@ pub(crate) fn run(args: &OwnersArgs, files: Files) -> Result<ExitCode, Failure> 
             Ok(())
         })?,
         None => Sources::new(&args.files, files)?.each(&[], |item| {
-            let item = item.map_err(|fault| {
-                Failure::input(format!("{}:{}", fault.file, fault.line), fault.message)
-            })?;
+            let item = item?;
             let name = key(&item.object, true, "").to_string();
             report.add(&name, &item.object);
             Ok(())

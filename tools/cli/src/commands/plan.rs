@@ -169,9 +169,7 @@ fn read_live(
     let mut found = HashMap::new();
     let mut without_owners = 0;
     live.each(&[], |item| {
-        let item = item.map_err(|fault| {
-            Failure::input(format!("{}:{}", fault.file, fault.line), fault.message)
-        })?;
+        let item = item?;
         // An object without a namespace is cluster-scoped, or in the default one.
         for is_namespaced in [true, false] {
             let key = key(&item.object, is_namespaced, namespace);

@@ -90,10 +90,7 @@ fn wanted(
         .map_or(("", args.object.as_str()), |(kind, name)| (kind, name));
     let mut found: HashMap<ObjectKey, Value> = HashMap::new();
     live.each(&[], |item| {
-        let item = item.map_err(|fault| {
-            Failure::input(format!("{}:{}", fault.file, fault.line), fault.message)
-        })?;
-        let object = item.object;
+        let object = item?.object;
         let is_named =
             object.metadata_string("name") == name && is_of_kind(&object, kind, catalogue);
         let served = catalogue

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -200,4 +201,20 @@ fn redirects_are_not_followed_and_answers_are_bounded() {
             (1, 0)
         );
     }
+}
+
+#[test]
+fn a_pod_without_a_kubeconfig_uses_its_service_account() {
+    let output = Command::new(env!("CARGO_BIN_EXE_fieldmanager"))
+        .args(["owners", "--cluster"])
+        .env_remove("KUBECONFIG")
+        .env("HOME", "/nonexistent")
+        .env("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+        .env("KUBERNETES_SERVICE_PORT", "1")
+        .output()
+        .unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    // This is no Pod, so there is no account.
+    let expected = "there is none, and the service account of this Pod cannot be used: ";
+    assert!(message.contains(expected), "{message}");
 }

@@ -275,6 +275,33 @@ fn commands_for_many_objects_take_types_and_labels() {
         blame.starts_with("ConfigMap shop/b\n") && !blame.contains("shop/a"),
         "{blame}"
     );
+    let one = live.prints("blame cm/b -n shop --now 2026-01-01T00:00:00Z");
+    assert_eq!(
+        live.prints("blame cm b -n shop --now 2026-01-01T00:00:00Z"),
+        one
+    );
+    let (a, two) = (
+        live.prints("blame cm/a -n shop --now 2026-01-01T00:00:00Z"),
+        live.prints("blame cm a b -n shop --now 2026-01-01T00:00:00Z"),
+    );
+    assert_eq!(two, format!("ConfigMap shop/a\n{a}ConfigMap shop/b\n{one}"));
+
+    // A dump, and a folder with it, have the same answers.
+    std::fs::create_dir(live.0.folder.path().join("dumps")).unwrap();
+    live.write("dumps/dump.json", &list.to_string());
+    for file in ["@/dump.json", "@/dumps"] {
+        let of = |command: &str| run_line(&live.0.folder.line(&format!("{command} -f {file}")));
+        let dumped = of("blame --manager ci --now 2026-01-01T00:00:00Z");
+        assert_eq!(dumped.out, blame, "{file}");
+        let dumped = of("lint --large 100");
+        assert_eq!(dumped, live.run("lint cm -n shop --large 100"), "{file}");
+        let html = of("blame --html");
+        assert!(
+            html.err.contains("--html is the page of one object"),
+            "{html:?}"
+        );
+    }
+
     let one = live.prints("blame cm/b -n shop --html");
     assert!(one.starts_with("<!DOCTYPE html>"), "{one}");
     let lint = live.run("lint cm,namespaces -n shop --large 100");
@@ -288,6 +315,10 @@ fn commands_for_many_objects_take_types_and_labels() {
         (
             "blame cmx -n shop",
             "the cluster does not have a type `cmx`",
+        ),
+        (
+            "blame cm b cm/a -n shop",
+            "`cm/a` is expected to be a name alone",
         ),
         (
             "blame --cluster",
