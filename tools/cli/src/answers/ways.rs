@@ -42,6 +42,8 @@ pub(crate) struct Question<'a> {
     pub(crate) apply: Option<(&'a Tool, &'a Value)>,
     /// The file of the configuration, for commands.
     pub(crate) source: String,
+    /// Whether a cluster has the live object, so that a command can write to it.
+    pub(crate) is_in_cluster: bool,
 }
 
 /// A way out: what it does, and the command that does it.
@@ -258,14 +260,21 @@ pub(crate) fn other_owner_ways(
     let mut ways: Vec<Way> = others
         .map(|entry| {
             let (from, to) = (quoted(&entry.manager), quoted(&tool.manager));
+            let how = format!(
+                "--from {from} --to {to} --operation {} --subresource '' --to-applier",
+                entry.operation
+            );
+            let migrate = if question.is_in_cluster {
+                format!("fieldmanager migrate {target} {how} --cluster --write")
+            } else {
+                format!(
+                    "kubectl get {target} -o yaml --show-managed-fields |\n  fieldmanager migrate {how} -f - |\n  kubectl replace -f -"
+                )
+            };
             Way {
                 name: "migrate",
                 effect: format!("only if `{}` does not act any more: its fields become `{}`'s, and the next apply removes those that the configuration lacks", entry.manager, tool.manager),
-                command: Some(format!(
-                    "kubectl get {target} -o yaml --show-managed-fields |\n  fieldmanager migrate --from {from} --to {to} --operation {} --subresource '' --to-applier -f - |\n  kubectl replace -f -\n{}",
-                    entry.operation,
-                    apply_command(question, tool, "")
-                )),
+                command: Some(format!("{migrate}\n{}", apply_command(question, tool, ""))),
             }
         })
         .collect();

@@ -67,6 +67,7 @@ pub(crate) fn run(args: &WhyArgs, files: Files) -> Result<ExitCode, Failure> {
         path: &path,
         apply: tool.as_ref().zip(config.map(|of| &of.object)),
         source: config.map_or_else(String::new, |of| of.file.clone()),
+        is_in_cluster: cluster.is_some(),
     };
     let answer = why(&question).map_err(Failure::Refused)?;
     if args.json() {

@@ -1,6 +1,7 @@
 //! `migrate` on a cluster: what is shown, written, and left by a run that is killed.
 
 use std::io::{BufRead, BufReader, Read};
+use std::process::Command;
 
 use serde_json::{Value as Json, json};
 
@@ -41,6 +42,38 @@ fn migrate_shows_its_patch_and_writes_on_demand() {
     let object = live.send(&["/api/v1/namespaces/shop/configmaps/a"]);
     assert_eq!(object["metadata"]["managedFields"], Json::Null);
     assert_eq!(object["data"], json!({"x": "1", "y": "1"}));
+}
+
+#[test]
+fn why_proposes_a_migration_that_writes() {
+    let live = Live::start();
+    live.apply("old", &config_map("a", &json!({"x": "1"})));
+    live.apply("ci", &config_map("a", &json!({"y": "1"})));
+    live.write("a.json", &config_map("a", &json!({"y": "1"})).to_string());
+    let why = live.prints("why cm/a .data.x -n shop @/a.json --manager ci");
+    let command = why
+        .lines()
+        .find(|line| line.contains("fieldmanager migrate"));
+    let command = command.unwrap_or_else(|| panic!("{why}")).trim();
+    assert!(command.ends_with("--cluster --write"), "{command}");
+
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_fieldmanager"));
+    let paths = std::env::var("PATH").unwrap();
+    let output = Command::new("sh")
+        .args(["-c", command])
+        .env(
+            "PATH",
+            format!("{}:{paths}", program.parent().unwrap().display()),
+        )
+        .env("KUBECONFIG", live.0.folder.path().join("kubeconfig"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    // The next apply removes the field.
+    assert_eq!(live.managers(), [("a".to_owned(), vec!["ci".to_owned()])]);
+    live.apply("ci", &config_map("a", &json!({"y": "1"})));
+    let object = live.send(&["/api/v1/namespaces/shop/configmaps/a"]);
+    assert_eq!(object["data"], json!({"y": "1"}));
 }
 
 /// Config maps whose patches do not fit into a pipe, so that a process that shows them waits for its reader.
