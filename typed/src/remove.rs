@@ -123,10 +123,12 @@ impl Remove<'_> {
             rest.push(less);
         }
 
-        match changed {
-            false => Value::List(old.clone()),
-            true if rest.is_empty() => Value::Null,
-            true => Value::from(rest),
+        if !changed {
+            Value::List(old.clone())
+        } else if rest.is_empty() {
+            Value::Null
+        } else {
+            Value::from(rest)
         }
     }
 

@@ -110,15 +110,16 @@ impl Suite for Managed {
         let reference = answers.first().unwrap_or(&Value::Null);
         let mut out = Verdict::default();
         let is_sequence = text(case, "op") == "managed";
-        out.tally.count(
-            "requests",
-            match is_sequence {
-                true if case.get("definitionsFile").is_some() => "sequences of real kinds",
-                true if case.get("schemas").is_some() => "sequences of generated kinds",
-                true => "sequences of deduced types",
-                false => "other requests",
-            },
-        );
+        let form = if !is_sequence {
+            "other requests"
+        } else if case.get("definitionsFile").is_some() {
+            "sequences of real kinds"
+        } else if case.get("schemas").is_some() {
+            "sequences of generated kinds"
+        } else {
+            "sequences of deduced types"
+        };
+        out.tally.count("requests", form);
 
         if is_sequence {
             out.difference = self.sequence(oracle, case, reference, &mut out)?;

@@ -87,6 +87,7 @@ impl Writer {
     fn value(&mut self, id: usize, value: Option<&Value>, indent: Option<usize>) {
         // Null and an absent field are the same in a struct of Go.
         let value = value.filter(|value| !value.is_null());
+
         match (self.types.get(id), value) {
             (Some(Form::Struct(fields)), _) => {
                 let mut entries = Entries::new('{', indent);

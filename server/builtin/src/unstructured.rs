@@ -18,6 +18,7 @@ pub(crate) fn scalar(form: &Form, go_name: &str, value: &Value) -> Result<Option
     // Go converts what reflection can convert, and refuses any other value by the kind that was wanted.
     let unrecognized = |kind: &str| Err(format!("unrecognized type: {kind}"));
     let no_conversion = |from: &str| Err(format!("cannot convert {from} to {go_name}"));
+
     match (form, value) {
         (Form::Bool, Value::Bool(_))
         | (Form::String, Value::String(_))

@@ -23,6 +23,7 @@ fn write(value: &Value, out: &mut String) {
             let _ = write_float(out, *number);
         }
         Value::String(text) => out.push_str(text),
+
         Value::List(list) => {
             out.push('[');
             for (at, item) in list.iter().enumerate() {

@@ -40,10 +40,12 @@ impl Alone {
         };
         // A kind has types at all its versions. A type that is named has one form, which holds at every version of the
         // entries.
-        let types = match plain {
-            true => plain::types(ty, &kind)?,
-            false if request.type_name.is_none() && !kind.kind.is_empty() => source.types.clone(),
-            false => types_at_versions(ty, &kind, &request.live),
+        let types = if plain {
+            plain::types(ty, &kind)?
+        } else if request.type_name.is_none() && !kind.kind.is_empty() {
+            source.types.clone()
+        } else {
+            types_at_versions(ty, &kind, &request.live)
         };
 
         let manager = FieldManager::builder(kind)

@@ -58,15 +58,15 @@ impl<'a> Request<'a> {
             Verb::Update => RequestKind::Update,
             Verb::Patch(_) => RequestKind::Patch,
         };
-        self.options(false)
-            .validate(kind)
-            .map_err(|invalid| match self.args.wants_status() {
-                true => Failure::Status(Box::new(invalid.status())),
-                false if self.args.manager.is_empty() => {
-                    Failure::Usage(format!("{invalid} (--manager NAME)"))
-                }
-                false => Failure::Usage(invalid.to_string()),
-            })
+        self.options(false).validate(kind).map_err(|invalid| {
+            if self.args.wants_status() {
+                Failure::Status(Box::new(invalid.status()))
+            } else if self.args.manager.is_empty() {
+                Failure::Usage(format!("{invalid} (--manager NAME)"))
+            } else {
+                Failure::Usage(invalid.to_string())
+            }
+        })
     }
 
     pub(crate) fn is_patch(&self) -> bool {

@@ -88,10 +88,10 @@ impl Baseline {
             let name = full_name(case);
             let failed = self.failed.contains(&name);
             let known = failed || self.skipped.contains(&name);
-            match is_worse(case, failed, known) {
-                true => comparison.worse.push(name),
-                false if case.passed && known => comparison.better.push(name),
-                false => {}
+            if is_worse(case, failed, known) {
+                comparison.worse.push(name);
+            } else if case.passed && known {
+                comparison.better.push(name);
             }
         }
 

@@ -480,10 +480,12 @@ impl<C: Cluster> Collector<C> {
 
         // No owner waits for this object, so its own finalizers say what happens to its dependents.
         if waiting.is_empty() || !self.graph.has_dependents(uid(object)) {
-            let propagation = match has_finalizer(object, ORPHAN) {
-                true => Propagation::Orphan,
-                false if has_finalizer(object, FOREGROUND) => Propagation::Foreground,
-                false => Propagation::Background,
+            let propagation = if has_finalizer(object, ORPHAN) {
+                Propagation::Orphan
+            } else if has_finalizer(object, FOREGROUND) {
+                Propagation::Foreground
+            } else {
+                Propagation::Background
             };
             return Ok(Some(deletion(entry, propagation)));
         }

@@ -58,15 +58,17 @@ impl Core {
         options: &DeleteOptions,
     ) -> Result<Answer, Unwritten> {
         let (answer, is_removed) = self.delete_object(served, entry, options).await?;
-        match is_removed {
-            _ if options.dry_run => {}
+        if options.dry_run {
+            return Ok(answer);
+        }
+
+        if is_removed {
+            self.removed(served, &entry.object).await?;
+            self.recount_after(served, &entry.key, Action::Delete)
+                .await?;
+        } else {
             // The consequences of an earlier deletion may have failed.
-            false => self.marked(served, &entry.key).await?,
-            true => {
-                self.removed(served, &entry.object).await?;
-                self.recount_after(served, &entry.key, Action::Delete)
-                    .await?;
-            }
+            self.marked(served, &entry.key).await?;
         }
         Ok(answer)
     }

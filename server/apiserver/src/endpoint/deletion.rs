@@ -319,13 +319,11 @@ impl DeleteOptions {
         // No kubelet has to stop a pod that is on no node or has ended, so it waits for nothing.
         let ended = ["Failed", "Succeeded"].contains(&text(live, &["status", "phase"]));
 
-        Some(
-            match text(live, &["spec", "nodeName"]).is_empty() || ended {
-                true => 0,
-                false if grace < 0 => 1,
-                false => grace,
-            },
-        )
+        let has_node = !text(live, &["spec", "nodeName"]).is_empty();
+        if !has_node || ended {
+            return Some(0);
+        }
+        Some(if grace < 0 { 1 } else { grace })
     }
 
     /// The finalizers after the request.

@@ -75,11 +75,13 @@ impl Core {
     fn unsupported(&self, call: &Call<'_>) -> Failure {
         let known = call.subresource.is_empty()
             || call.served.facts.subresource(call.subresource).is_some();
-        match known {
-            true => Failure::method_not_allowed(),
+        if known {
+            Failure::method_not_allowed()
+        } else if call.served.is_builtin() {
+            Failure::resource_not_found()
+        } else {
             // The paths of custom resources are not fixed.
-            false if !call.served.is_builtin() => Failure::not_found(call),
-            false => Failure::resource_not_found(),
+            Failure::not_found(call)
         }
     }
 }

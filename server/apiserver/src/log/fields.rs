@@ -119,10 +119,10 @@ fn different(set: &Set, before: &Value, after: &Value, path: &mut Path, found: &
             continue;
         };
         path.push(element.clone());
-        match node.children().is_empty() {
-            false => different(node.children(), before, after, path, found),
-            true if before != after => found.push(path.to_string()),
-            true => {}
+        if !node.children().is_empty() {
+            different(node.children(), before, after, path, found);
+        } else if before != after {
+            found.push(path.to_string());
         }
         path.pop();
     }

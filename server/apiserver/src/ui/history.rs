@@ -197,10 +197,14 @@ fn state(
         .served
         .as_ref()
         .and_then(|served| served.object_type());
-    let emphasis = |line: &fieldmanager_blame::Line| match () {
-        () if refused.contains(&line.path) => Emphasis::Refused,
-        () if changed.contains(&line.path) => Emphasis::Changed,
-        () => Emphasis::None,
+    let emphasis = |line: &fieldmanager_blame::Line| {
+        if refused.contains(&line.path) {
+            Emphasis::Refused
+        } else if changed.contains(&line.path) {
+            Emphasis::Changed
+        } else {
+            Emphasis::None
+        }
     };
     // A refused request is shown at the object that it did not change, and a deletion at the last state of the object.
     let shown = match &step.item.event {

@@ -177,6 +177,8 @@ impl KindDescription {
             group,
             versions,
             kind,
+
+            // What is refused, and what is said about it.
             checks: |_, _| {},
             subresource_checks: &[],
             metadata: MetadataChecks::First,
@@ -186,6 +188,8 @@ impl KindDescription {
             repeats_errors: false,
             warnings: |_, _| Vec::new(),
             deprecation: None,
+
+            // What is stored.
             internal: None,
             stored_as: StoredForm::Protobuf,
             is_defaulted_when_stored: false,
@@ -194,6 +198,8 @@ impl KindDescription {
             counts_empty: None,
             is_named_by_uid: false,
             has_phase_time: false,
+
+            // What depends on it, and how it ends.
             is_definition: false,
             is_namespace: false,
             has_allocations: false,

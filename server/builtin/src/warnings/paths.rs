@@ -177,6 +177,7 @@ fn projected(part: &Place<'_>) -> Vec<File> {
         part.child(name)
             .filter(|source| source.get("items").is_some())
     };
+
     if let Some(source) = listed("configMap") {
         files(&source, &format!("ConfigMap {}", quoted(&source, "name")))
     } else if let Some(source) = listed("secret") {

@@ -189,16 +189,14 @@ impl Walk {
 
         // Rules are evaluated only for a value that fits the schema.
         if !errors.is_empty() {
-            let at = |error: FieldError| match error.path == FieldPath::empty() {
-                true => FieldError {
-                    path: path.clone(),
-                    ..error
+            let at = |error: FieldError| FieldError {
+                path: if error.path == FieldPath::empty() {
+                    path.clone()
+                } else {
+                    // As in the API server, the path in the value is one name.
+                    path.child(error.path.to_string())
                 },
-                // As in the API server, the path in the value is one name.
-                false => FieldError {
-                    path: path.child(error.path.to_string()),
-                    ..error
-                },
+                ..error
             };
             self.errors.extend(errors.into_iter().map(at));
             return;

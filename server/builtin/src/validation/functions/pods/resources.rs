@@ -254,13 +254,11 @@ fn claimed(requirements: &Place<'_>, known: &BTreeSet<&str>, errors: &mut Errors
         if !known.contains(name) {
             let mut error = FieldError::not_found(claim.path.clone(), name);
             error.detail = "must be one of the names in pod.spec.resourceClaims".to_owned();
-            match known.is_empty() {
-                true => error.detail += " which is empty",
-                false if errors.len() >= MAX_LISTED => {}
-                false => {
-                    error.detail +=
-                        &format!(": {}", known.iter().copied().collect::<Vec<_>>().join(", "));
-                }
+            if known.is_empty() {
+                error.detail += " which is empty";
+            } else if errors.len() < MAX_LISTED {
+                let names: Vec<_> = known.iter().copied().collect();
+                error.detail += &format!(": {}", names.join(", "));
             }
             errors.push(error);
         }
