@@ -18,98 +18,98 @@ pub(super) fn difference(
     ours: &Answer,
     written: Option<bool>,
 ) -> Option<Difference> {
-    let found = |what: &str, label: String, reference: Json, candidate: Json| {
-        let label = format!("{what}: {label}");
-        Some(Difference {
-            label,
-            ..Difference::of(what, &reference, &candidate)
-        })
-    };
     let source = if kind.definition.is_some() {
         "custom"
     } else {
         "built-in"
     };
+    let place = format!("{source}, {}", verb(step));
 
     // The code comes first: answers with different codes have no common form to compare.
     if real.code != ours.code {
-        let label = format!(
-            "{} -> {}, {source}, {}: {}",
-            real.code,
-            ours.code,
-            verb(step),
-            reason(real, ours)
-        );
-        return found("code", label, real.to_json(), ours.to_json());
+        let (code, own, reason) = (real.code, ours.code, reason(real, ours));
+        let label = format!("{code} -> {own}, {place}: {reason}");
+        return found("code", &label, real.to_json(), ours.to_json());
+    }
+    if !real.is_success() && !same_value(&real.body, &ours.body) {
+        let reason = reason(real, ours);
+        let label = format!("{source}, {} {}: {reason}", real.code, verb(step));
+        return found("status", &label, real.body.clone(), ours.body.clone());
     }
 
-    if real.is_success() {
-        let (reference, candidate) = (normalized(&real.body), normalized(&ours.body));
-        if let Some(path) = first_path(&reference, &candidate) {
-            let what = if path.starts_with(".metadata.managedFields") {
-                "managed"
-            } else {
-                "object"
-            };
-            let label = format!(
-                "{source}, {}: {} {path}",
-                verb(step),
-                if what == "object" { &kind.kind } else { "" }
-            );
-            return found(what, label, reference, candidate);
-        }
-
-        // The real server raises the version with each write, so an equal one says that nothing was stored. A dry run
-        // stores nothing in any case.
-        let stored = version_of(live) != version_of(&real.body);
-        if let Some(writes) = written
-            && stored != writes
-            && !live.is_null()
-            && !step.is_dry_run()
-            && step.sub != "scale"
-        {
-            let label = format!(
-                "{source}, {}: {}",
-                verb(step),
-                if stored { "written" } else { "not written" }
-            );
-            return found("write", label, json!(stored), json!(writes));
-        }
-    } else if !same_value(&real.body, &ours.body) {
-        let label = format!(
-            "{source}, {} {}: {}",
-            real.code,
-            verb(step),
-            reason(real, ours)
-        );
-        return found("status", label, real.body.clone(), ours.body.clone());
-    }
-
+    let of_object = || in_object(kind, &place, real, ours);
+    let of_store = || in_store(step, &place, live, real, written?);
     // Warnings come last, since a difference in the object usually brings others.
-    if real.warnings != ours.warnings {
-        let missing = real
-            .warnings
-            .iter()
-            .find(|warning| !ours.warnings.contains(warning));
-        let extra = ours
-            .warnings
-            .iter()
-            .find(|warning| !real.warnings.contains(warning));
-        let label = match (missing, extra) {
-            (Some(missing), _) => format!("without {}", shape(missing)),
-            (None, Some(extra)) => format!("with {}", shape(extra)),
-            _ => "order".to_owned(),
-        };
-
-        return found(
-            "warnings",
-            format!("{source}, {label}"),
-            json!(real.warnings),
-            json!(ours.warnings),
-        );
+    let of_warnings = || in_warnings(source, real, ours);
+    if real.is_success() {
+        of_object().or_else(of_store).or_else(of_warnings)
+    } else {
+        of_warnings()
     }
+}
 
-    None
+fn found(what: &str, label: &str, reference: Json, candidate: Json) -> Option<Difference> {
+    Some(Difference {
+        label: format!("{what}: {label}"),
+        ..Difference::of(what, &reference, &candidate)
+    })
+}
+
+/// A difference of the objects in two answers.
+fn in_object(kind: &Kind, place: &str, real: &Answer, ours: &Answer) -> Option<Difference> {
+    let (reference, candidate) = (normalized(&real.body), normalized(&ours.body));
+    let path = first_path(&reference, &candidate)?;
+    let (what, of) = if path.starts_with(".metadata.managedFields") {
+        ("managed", "")
+    } else {
+        ("object", kind.kind.as_str())
+    };
+    let label = format!("{place}: {of} {path}");
+    found(what, &label, reference, candidate)
+}
+
+/// A request that only one side has stored.
+fn in_store(
+    step: &Step<'_>,
+    place: &str,
+    live: &Json,
+    real: &Answer,
+    written: bool,
+) -> Option<Difference> {
+    // The real server raises the version with each write, so an equal one says that nothing was stored. A dry run
+    // stores nothing in any case.
+    let stored = version_of(live) != version_of(&real.body);
+    if stored == written || live.is_null() || step.is_dry_run() || step.sub == "scale" {
+        return None;
+    }
+    let how = if stored { "written" } else { "not written" };
+    let label = format!("{place}: {how}");
+    found("write", &label, json!(stored), json!(written))
+}
+
+fn in_warnings(source: &str, real: &Answer, ours: &Answer) -> Option<Difference> {
+    if real.warnings == ours.warnings {
+        return None;
+    }
+    let lacks = |all: &[String], warning: &String| !all.contains(warning);
+    let mut missing = real.warnings.iter();
+    let mut extra = ours.warnings.iter();
+    let label = match (
+        missing.find(|warning| lacks(&ours.warnings, warning)),
+        extra.find(|warning| lacks(&real.warnings, warning)),
+    ) {
+        (Some(missing), _) => format!("without {}", shape(missing)),
+        (None, Some(extra)) => format!("with {}", shape(extra)),
+        _ => "order".to_owned(),
+    };
+
+    let label = format!("{source}, {label}");
+    found(
+        "warnings",
+        &label,
+        json!(real.warnings),
+        json!(ours.warnings),
+    )
 }
 
 fn verb(step: &Step<'_>) -> String {
