@@ -9,6 +9,7 @@ pub mod builtin;
 pub mod driver;
 pub mod engine;
 mod error;
+pub mod expressions;
 pub mod files;
 pub mod generate;
 mod json;

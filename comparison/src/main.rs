@@ -10,6 +10,7 @@ use fieldmanager_comparison::access::Access;
 use fieldmanager_comparison::builtin::{Decode, Defaults, Protobuf};
 use fieldmanager_comparison::driver::{Options, run};
 use fieldmanager_comparison::engine::{Engine, EngineOptions};
+use fieldmanager_comparison::expressions::Expressions;
 use fieldmanager_comparison::managed::{Managed, Real};
 use fieldmanager_comparison::mutating::Mutating;
 use fieldmanager_comparison::patches::Patches;
@@ -73,6 +74,8 @@ enum SuiteArguments {
     Estimates(Options),
     /// Objects of built-in kinds, with the defaults, registries and validation of Kubernetes
     Defaults(Recorded),
+    /// Expressions of policies, with the API server's CEL
+    Expressions(Options),
     /// Mutations of policies, with the API server's CEL and merge
     Mutating(Options),
     /// Patches, with strategicpatch, jsonmergepatch and json-patch
@@ -115,6 +118,7 @@ fn start(arguments: Arguments, out: &mut dyn Write) -> Result<bool, Error> {
         SuiteArguments::Rules(options) => run(&options, &|| Rules, out),
         SuiteArguments::Estimates(options) => run(&options, &|| Estimates, out),
         SuiteArguments::Defaults(recorded) => record::run::<Defaults>(&recorded, out),
+        SuiteArguments::Expressions(options) => run(&options, &|| Expressions, out),
         SuiteArguments::Mutating(options) => run(&options, &|| Mutating, out),
         SuiteArguments::Patches(options) => run(&options, &|| Patches, out),
     }

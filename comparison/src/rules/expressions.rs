@@ -3,7 +3,7 @@
 use crate::generate::random::Random;
 
 /// A generator of expressions at one place of the schema.
-pub(super) struct Expressions<'r> {
+pub(crate) struct Expressions<'r> {
     random: &'r mut Random,
     place: &'static str,
     /// Whether the expression may use `oldSelf`.
@@ -100,7 +100,8 @@ fn rules_of(place: &str) -> &'static [&'static str] {
 }
 
 impl<'r> Expressions<'r> {
-    pub(super) fn new(random: &'r mut Random, place: &'static str, uses_old: bool) -> Self {
+    /// Expressions at a place, some of which use `oldSelf`.
+    pub(crate) fn new(random: &'r mut Random, place: &'static str, uses_old: bool) -> Self {
         Expressions {
             random,
             place,
@@ -166,7 +167,7 @@ impl<'r> Expressions<'r> {
         (name, body)
     }
 
-    pub(super) fn boolean(&mut self, depth: usize) -> String {
+    pub(crate) fn boolean(&mut self, depth: usize) -> String {
         if depth == 0 {
             return self.plain_boolean();
         }
@@ -303,7 +304,7 @@ impl<'r> Expressions<'r> {
         }
     }
 
-    fn int(&mut self, depth: usize) -> String {
+    pub(crate) fn int(&mut self, depth: usize) -> String {
         if let Some(name) = self.variable(Type::Int) {
             return name;
         }
@@ -357,7 +358,7 @@ impl<'r> Expressions<'r> {
         }
     }
 
-    fn double(&mut self, depth: usize) -> String {
+    pub(crate) fn double(&mut self, depth: usize) -> String {
         // The only field with doubles is in the spec.
         if depth == 0 || !self.has_spec() {
             return self.random.name(&["0.0", "1.5", "-2.0", "1e20"]).to_owned();
@@ -374,7 +375,7 @@ impl<'r> Expressions<'r> {
         }
     }
 
-    pub(super) fn string(&mut self, depth: usize) -> String {
+    pub(crate) fn string(&mut self, depth: usize) -> String {
         if let Some(name) = self.variable(Type::String) {
             return name;
         }
@@ -454,7 +455,7 @@ impl<'r> Expressions<'r> {
         }
     }
 
-    fn int_list(&mut self, depth: usize) -> String {
+    pub(crate) fn int_list(&mut self, depth: usize) -> String {
         if depth == 0 {
             return match self.random.below(2) {
                 0 if self.has_spec() => self.field(&INT_LISTS),
@@ -489,7 +490,7 @@ impl<'r> Expressions<'r> {
         }
     }
 
-    fn string_list(&mut self, depth: usize) -> String {
+    pub(crate) fn string_list(&mut self, depth: usize) -> String {
         if depth == 0 {
             return match self.random.below(2) {
                 0 if self.has_spec() => self.field(&STRING_LISTS),
@@ -537,7 +538,7 @@ impl<'r> Expressions<'r> {
     }
 
     /// A use of the API server's library.
-    fn library(&mut self) -> String {
+    pub(crate) fn library(&mut self) -> String {
         let spec = self.spec();
         // The fields hold texts that these functions parse and texts that they refuse, see `object` in `generate.rs`.
         let text = self.random.name(&[
@@ -641,7 +642,7 @@ impl<'r> Expressions<'r> {
     }
 
     /// A use of times and durations.
-    fn times(&mut self) -> String {
+    pub(crate) fn times(&mut self) -> String {
         let spec = self.spec();
         // The object has negative and malformed durations, a leap day, and times of other zones.
         let text = self.random.name(&[
@@ -672,7 +673,7 @@ impl<'r> Expressions<'r> {
     }
 
     /// A use of maps, objects and lists of the object.
-    fn structures(&mut self, depth: usize) -> String {
+    pub(crate) fn structures(&mut self, depth: usize) -> String {
         let spec = self.spec();
         // Most of these read parts that may be absent, null or of another type, so that they fail for some objects.
         let text = self.random.name(&[

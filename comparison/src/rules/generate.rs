@@ -217,7 +217,7 @@ fn add_rule(random: &mut Random, schema: &mut Json, has_old: bool) {
     }
 }
 
-fn word(random: &mut Random) -> &'static str {
+pub(crate) fn word(random: &mut Random) -> &'static str {
     random.name(&[
         "",
         "a",
@@ -256,7 +256,7 @@ fn words(random: &mut Random, distinct: bool) -> Json {
 type Make = fn(&mut Random) -> Json;
 
 /// An object with most of the fields.
-fn object(random: &mut Random) -> Json {
+pub(crate) fn object(random: &mut Random) -> Json {
     let mut spec = Map::new();
     // Each field has values at which functions fail or meet a limit: nulls, empty and unparsable texts, the largest
     // integers.

@@ -6,8 +6,8 @@
 
 mod check;
 mod estimates;
-mod expressions;
-mod generate;
+pub(crate) mod expressions;
+pub(crate) mod generate;
 
 pub use check::Rules;
 pub use estimates::Estimates;

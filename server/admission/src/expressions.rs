@@ -110,8 +110,8 @@ static TYPES: LazyLock<[Structural; 2]> = LazyLock::new(|| {
     })
 });
 
-/// The environment of expressions, with some of [`PARAMS`], [`AUTHORIZER`] and [`VARIABLES`].
-pub(crate) fn environment(optional: &[&str]) -> Environment {
+/// The environment of expressions, with some of `params`, `authorizer` and `variables`.
+pub fn environment(optional: &[&str]) -> Environment {
     let mut environment = environment_of(InputType::Dynamic);
     if optional.contains(&PARAMS) {
         environment = environment.with_input(PARAMS, InputType::Dynamic);
@@ -164,22 +164,25 @@ pub(crate) fn environment_of_policy(spec: &Value) -> Environment {
 }
 
 /// What expressions are evaluated with. What is `None` is null.
-#[derive(Clone, Default)]
-pub(crate) struct Inputs<'a> {
-    pub(crate) object: Option<&'a Value>,
-    pub(crate) old: Option<&'a Value>,
-    /// The request, as [`describe`](crate::AdmissionRequest::describe) makes it.
-    pub(crate) request: Value,
+#[derive(Clone, Debug, Default)]
+pub struct Inputs<'a> {
+    /// The object that the request makes.
+    pub object: Option<&'a Value>,
+    /// The object before the request.
+    pub old: Option<&'a Value>,
+    /// The request, as [`described`](crate::AdmissionRequest::described) makes it.
+    pub request: Value,
     /// The namespace of the object.
-    pub(crate) namespace: Option<&'a Value>,
-    pub(crate) params: Option<&'a Value>,
+    pub namespace: Option<&'a Value>,
+    /// The parameters of the binding.
+    pub params: Option<&'a Value>,
     /// The objects of the request, for the authorizer.
-    pub(crate) resource: AccessQuestion,
+    pub resource: AccessQuestion,
 }
 
 impl Inputs<'_> {
     /// Begins evaluations. Without an authorizer, expressions that use it fail.
-    pub(crate) fn activate<'a>(
+    pub fn activate<'a>(
         &'a self,
         environment: &'a Environment,
         authorizer: Option<&'a dyn Authorizer>,
@@ -206,7 +209,7 @@ impl Inputs<'_> {
 /// What expressions can see of a namespace.
 ///
 /// Behaviour: `CreateNamespaceObject` of `k8s.io/apiserver/pkg/admission/plugin/cel/condition.go`.
-pub(crate) fn visible_namespace(namespace: &Value) -> Value {
+pub fn visible_namespace(namespace: &Value) -> Value {
     let without = |value: Option<&Value>, names: &[&str]| {
         let fields = value.and_then(Value::as_map).into_iter().flatten();
         let kept = fields.filter(|(name, _)| !names.contains(&name.as_str()));

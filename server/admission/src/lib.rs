@@ -29,3 +29,9 @@ pub use closure::{mutating, validating};
 pub use denial::Denial;
 pub use observation::{Observation, Observed};
 pub use request::{AdmissionOperation, AdmissionRequest};
+
+/// Items for the other crates of the workspace; no part of the public interface.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::expressions::{Inputs, environment, visible_namespace};
+}

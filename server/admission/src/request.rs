@@ -72,6 +72,16 @@ pub struct AdmissionRequest<'a> {
 }
 
 impl<'a> AdmissionRequest<'a> {
+    /// What expressions see of the request: as reviews have it, with members that are always empty.
+    #[doc(hidden)]
+    pub fn described(&self, kind: &GroupVersionKind, resource: [&str; 3]) -> Value {
+        let mut out = self.describe(kind, resource);
+        out.insert("uid", "");
+        out.insert("object", Value::Null);
+        out.insert("oldObject", Value::Null);
+        Value::Map(out)
+    }
+
     /// What reviews and expressions call the request, without its objects, as one for a kind and a resource: a group, a
     /// version and a name.
     ///
@@ -123,7 +133,8 @@ impl<'a> AdmissionRequest<'a> {
     }
 
     /// The question of an authorizer that is about the objects of the request.
-    pub(crate) fn access_question(&self) -> AccessQuestion {
+    #[doc(hidden)]
+    pub fn access_question(&self) -> AccessQuestion {
         AccessQuestion {
             group: self.group.to_owned(),
             resource: self.resource.to_owned(),

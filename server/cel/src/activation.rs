@@ -7,12 +7,13 @@ use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 
 use crate::access::{AccessDecision, AccessQuestion, AccessVal, Authorizer};
+use crate::display::written;
 use crate::environment::{Environment, Expression, InputType};
 use crate::evaluate::{Outside, missing, run};
 use crate::evaluated::RULE_BUDGET;
 use crate::meter::{Meter, WORK};
 use crate::native;
-use crate::object::read_dynamic;
+use crate::object::{read_dynamic, read_struct};
 use crate::value::{Fault, Outcome, Val, fault};
 
 /// An input of expressions.
@@ -76,6 +77,9 @@ impl Environment {
             // An input that is not given may be one that no expression uses.
             let access = |access| Ok(Val::Access(Arc::new(access)));
             match inputs.iter().find(|(known, _)| known == name) {
+                Some((_, ExpressionInput::Value(value))) if matches!(of, InputType::Typed(..)) => {
+                    Ok(read_struct(value))
+                }
                 Some((_, ExpressionInput::Value(value))) => Ok(read_dynamic(value)),
                 Some((_, ExpressionInput::Authorizer(question))) => {
                     access(AccessVal::Authorizer(question.clone()))
@@ -227,6 +231,12 @@ impl ExpressionValue<'_> {
     /// The words of kube-apiserver.
     pub fn operations(&self) -> Result<Value, String> {
         native::operations(&self.0)
+    }
+
+    /// The value with the types of its parts, for comparisons.
+    #[doc(hidden)]
+    pub fn written(&self) -> String {
+        written(&self.0)
     }
 
     /// Whether it is null.

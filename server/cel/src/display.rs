@@ -1,9 +1,13 @@
 //! Values in messages.
 
-use fieldmanager_value::internal::go_format::write_float;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use fieldmanager_value::internal::go_format::{quote, write_float};
+use fieldmanager_value::internal::level;
 
+use crate::meter::{Meter, WORK};
 use crate::time::seconds;
-use crate::value::Val;
+use crate::value::{ListVal, MapVal, Val};
 
 /// A float as the verb `%g` of Go writes it.
 pub(crate) fn shown_float(number: f64) -> String {
@@ -28,4 +32,52 @@ pub(crate) fn shown(value: &Val<'_>) -> String {
         Val::Timestamp(time) => time.to_string(),
         _ => String::new(),
     }
+}
+
+/// A value with the types of its parts, for comparisons. The entries of a map are sorted.
+pub(crate) fn written(value: &Val<'_>) -> String {
+    level(|| match value {
+        Val::Null | Val::Bool(_) | Val::Int(_) => shown(value),
+        Val::Uint(number) => format!("{number}u"),
+        Val::Double(number) => format!("double({})", shown_float(*number)),
+        Val::String(text) => quote(text),
+        Val::Bytes(bytes) => format!("bytes({})", STANDARD.encode(bytes)),
+        Val::Duration(nanoseconds) => format!("duration({nanoseconds})"),
+        Val::Timestamp(time) => format!("timestamp({time})"),
+        Val::List(list) => written_items(list),
+        Val::Map(map) => written_entries(map),
+        Val::Type(name) => format!("type({name})"),
+        Val::Optional(None) => "optional.none".to_owned(),
+        Val::Optional(Some(value)) => format!("optional({})", written(value)),
+        Val::Ip(address) => format!("ip({address})"),
+        Val::Cidr(address, bits) => format!("cidr({address}/{bits})"),
+        Val::Url(url) => format!(
+            "url({} {} {} {})",
+            url.scheme, url.host, url.path, url.query
+        ),
+        Val::Quantity(quantity) => format!("quantity({quantity})"),
+        Val::Semver(version) => format!("semver({version})"),
+        Val::Format(name) => format!("format({name})"),
+        _ => value.type_name().to_owned(),
+    })
+}
+
+fn written_items(list: &ListVal<'_>) -> String {
+    let items = list.iter().filter_map(Result::ok);
+    let items: Vec<String> = items.map(|item| written(&item)).collect();
+    format!("[{}]", items.join(", "))
+}
+
+fn written_entries(map: &MapVal<'_>) -> String {
+    // The evaluation has paid for its values already.
+    let keys = map
+        .keys(&mut Meter::new(u64::MAX, WORK))
+        .unwrap_or_default();
+    let entry = |key: &Val<'_>| {
+        let value = map.find(key).ok().flatten().unwrap_or(Val::Null);
+        format!("{}: {}", written(key), written(&value))
+    };
+    let mut entries: Vec<String> = keys.iter().map(entry).collect();
+    entries.sort_unstable();
+    format!("{{{}}}", entries.join(", "))
 }

@@ -8,7 +8,7 @@ use fieldmanager_value::internal::level;
 
 use crate::escape::escape;
 use crate::meter::Meter;
-use crate::object::{field, field_schema};
+use crate::object::{field, field_schema, is_unstructured};
 use crate::value::{Fault, Key, ListVal, MapVal, Val, compare_numbers, no_overload};
 
 /// Whether two values are equal. Visits are counted as they take place.
@@ -54,7 +54,12 @@ pub(crate) fn is_equal<'a>(a: &Val<'a>, b: &Val<'a>, meter: &mut Meter) -> Resul
         },
         (Val::Message(a), Val::Message(b)) => a.is_equal(b, meter),
 
-        // The lists and maps of an object and the types of the library have no overload for other types.
+        // The lists and maps of a typed object and the types of the library have no overload for other types.
+        (Val::List(ListVal::Object(_, of)) | Val::Map(MapVal::Object(_, of)), _)
+            if is_unstructured(of) =>
+        {
+            Ok(false)
+        }
         (Val::List(ListVal::Object(..) | ListVal::Sum(..)) | Val::Map(MapVal::Object(..)), _) => {
             no_overload()
         }

@@ -370,10 +370,12 @@ impl<'a, 'e> Evaluation<'a, 'e> {
             return (function.run)(&values, &mut Call::of(function, None, self.meter));
         }
 
-        let stops = arguments.len() > 2 || function.stops() || pattern.is_some();
+        let is_compiled = pattern.is_some();
+        let dispatches = *is_open && functions::chooses(function, is_compiled);
+        let stops = dispatches || arguments.len() > 2 || function.stops() || is_compiled;
         let arguments: Vec<&Expr> = arguments.iter().collect();
         let (values, error) = self.arguments(&arguments, stops)?;
-        if error.is_some() {
+        if error.is_some() && !is_open {
             function.check_cost(&values)?;
         }
 
@@ -384,7 +386,6 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         if let Some(fault) = error {
             return Err(fault);
         }
-        let is_compiled = pattern.is_some();
         if *is_open && let Some(fault) = functions::untaken(function, is_compiled, &values) {
             return Err(fault);
         }

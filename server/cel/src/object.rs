@@ -17,7 +17,7 @@ use crate::value::{Fault, ListVal, MapVal, Outcome, Val, fault};
 /// Reads a value.
 pub(crate) fn read<'a>(value: &'a Value, schema: &'a Structural) -> Outcome<'a> {
     if is_dynamic(schema) {
-        return Ok(read_dynamic(value));
+        return Ok(read_as(value, schema));
     }
     if value.is_null() {
         if schema.generic.nullable {
@@ -104,27 +104,46 @@ fn string<'a>(text: Str, format: &str) -> Outcome<'a> {
 }
 
 /// The schema of values that are read as they are.
-static DYNAMIC: LazyLock<Structural> = LazyLock::new(|| {
+static DYNAMIC: LazyLock<Structural> = LazyLock::new(open);
+
+/// The schema of such values that are structs in Go, which are not compared with values of other types.
+static STRUCTS: LazyLock<Structural> = LazyLock::new(open);
+
+fn open() -> Structural {
     let open = Map::single("x-kubernetes-preserve-unknown-fields", true);
     Structural::from_value(&Value::Map(open)).unwrap_or_default()
-});
+}
 
-fn is_dynamic(schema: &Structural) -> bool {
+/// Whether values of a schema are equal to no value of another type, instead of an error.
+pub(crate) fn is_unstructured(schema: &Structural) -> bool {
     schema.ptr_eq(&DYNAMIC)
 }
 
-/// Reads a value as it is.
+fn is_dynamic(schema: &Structural) -> bool {
+    is_unstructured(schema) || schema.ptr_eq(&STRUCTS)
+}
+
+/// Reads a value as it is: that of an object.
+pub(crate) fn read_dynamic(value: &Value) -> Val<'_> {
+    read_as(value, &DYNAMIC)
+}
+
+/// Reads a value as it is: that of a struct, such as a request.
 ///
 /// Behaviour: `SchemalessTypedToVal` of `k8s.io/apiserver/pkg/cel/common`.
-pub(crate) fn read_dynamic(value: &Value) -> Val<'_> {
+pub(crate) fn read_struct(value: &Value) -> Val<'_> {
+    read_as(value, &STRUCTS)
+}
+
+fn read_as<'a>(value: &'a Value, schema: &'a Structural) -> Val<'a> {
     match value {
         Value::Null => Val::Null,
         Value::Bool(flag) => Val::Bool(*flag),
         Value::Int(number) => Val::Int(*number),
         Value::Float(number) => Val::Double(*number),
         Value::String(text) => Val::text(text),
-        Value::List(list) => Val::List(ListVal::Object(list, &DYNAMIC)),
-        Value::Map(map) => Val::Map(MapVal::Object(map, &DYNAMIC)),
+        Value::List(list) => Val::List(ListVal::Object(list, schema)),
+        Value::Map(map) => Val::Map(MapVal::Object(map, schema)),
     }
 }
 

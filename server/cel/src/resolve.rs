@@ -163,6 +163,12 @@ impl<'t> Resolver<'t> {
             self.uses_old_self |= at == 1;
             return Ok(Expr::Variable(at));
         }
+        // A name that begins with a dot is not one of a comprehension.
+        if let Some(global) = name.strip_prefix('.')
+            && let Some(at) = self.names.iter().position(|known| *known == global)
+        {
+            return Ok(Expr::Variable(at));
+        }
         let known = TYPES.into_iter().find(|known| *known == name);
         known.map_or_else(|| undeclared(name), |name| Ok(Expr::from(Val::Type(name))))
     }

@@ -144,6 +144,11 @@ impl Tree {
                     column
                 };
                 let msg = reworded(source, line, column, &error.msg);
+                // The place of a negative number is that of its sign.
+                let text = source.split('\n').nth(line).unwrap_or_default();
+                let is_negative = text.chars().take(column).last() == Some('-');
+                let is_number = matches!(msg, "invalid int literal" | "invalid double literal");
+                let column = column - usize::from(is_negative && is_number);
                 message::at(source, line, column, msg)
             });
 
@@ -211,10 +216,15 @@ fn reworded<'m>(source: &str, line: usize, column: usize, message: &'m str) -> &
         .iter()
         .any(|name_of| name.trim_end().ends_with(name_of));
 
-    if is_list && message == "argument must be a simple name" {
-        "argument is not an identifier"
-    } else {
-        message
+    match message {
+        "argument must be a simple name" if is_list => "argument is not an identifier",
+        text if text.starts_with("invalid string literal: InvalidUnicode") => {
+            "invalid unicode code point"
+        }
+        text if text.starts_with("invalid bytes literal: InvalidEscape") => {
+            "unable to unescape string"
+        }
+        other => other,
     }
 }
 

@@ -243,7 +243,7 @@ impl Mutation {
             let inputs = Inputs {
                 object: before.object.as_ref(),
                 old: before.old.as_ref(),
-                request: Value::Map(request.describe(&selected.kind, own)),
+                request: request.described(&selected.kind, own),
                 namespace: None,
                 params: params.as_ref(),
                 resource: request.access_question(),
@@ -335,7 +335,7 @@ impl Mutation {
         let inputs = Inputs {
             object: Some(object),
             old: self.objects.old.as_ref(),
-            request: Value::Map(request.describe(&selected.kind, seen)),
+            request: request.described(&selected.kind, seen),
             namespace: around.namespace.as_ref(),
             params,
             resource: request.access_question(),

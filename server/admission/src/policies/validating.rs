@@ -183,14 +183,14 @@ async fn judge(
         let inputs = Inputs {
             object: objects.object.as_ref(),
             old: objects.old.as_ref(),
-            request: Value::Map(request.describe(&selected.kind, own)),
+            request: request.described(&selected.kind, own),
             namespace: None,
             params: params.as_ref(),
             resource: request.access_question(),
         };
         // Conditions see neither the namespace nor the resource that the rules selected.
         let inside = Inputs {
-            request: Value::Map(request.describe(&selected.kind, seen)),
+            request: request.described(&selected.kind, seen),
             namespace,
             ..inputs.clone()
         };

@@ -107,7 +107,7 @@ impl Webhooks {
         }
         // The conditions see the kind of the objects, but the resource of the request.
         let own = [request.group, request.version, request.resource];
-        let described = Value::Map(request.describe(&objects.kind, own));
+        let described = request.described(&objects.kind, own);
 
         let inputs = Inputs {
             object: objects.object.as_ref(),

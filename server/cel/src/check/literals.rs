@@ -219,7 +219,7 @@ pub(crate) fn wrong_constant(tree: &Tree) -> Option<String> {
         match (target, function.as_str(), literal) {
             (Some(_), "find" | "findAll", Val::String(pattern)) => {
                 if let Some(fault) = pattern_fault(pattern.as_str()) {
-                    return Some(format!("error parsing regexp: {fault}"));
+                    return Some(fault);
                 }
             }
             (None, name, literal) => match convert(name, literal) {
@@ -236,7 +236,7 @@ pub(crate) fn wrong_constant(tree: &Tree) -> Option<String> {
     None
 }
 
-/// The constant that a conversion makes; `None` if it is no constant of an expression, such as a duration.
+/// The constant that a conversion makes; `None` if the function is none.
 fn convert(name: &str, literal: Val<'static>) -> Option<Result<Val<'static>, String>> {
     let function = functions::find(name, 1, false).filter(|function| function.is_conversion())?;
     let converted = evaluate::constant(&Expr::Call {
@@ -248,8 +248,7 @@ fn convert(name: &str, literal: Val<'static>) -> Option<Result<Val<'static>, Str
     });
 
     match converted {
-        Ok(Val::Duration(_) | Val::Timestamp(_) | Val::Type(_))
-        | Err(Fault::Cost | Fault::Broken(_)) => None,
+        Err(Fault::Cost | Fault::Broken(_)) => None,
         Ok(value) => Some(Ok(value)),
         Err(Fault::Error(text)) => Some(Err(text)),
     }

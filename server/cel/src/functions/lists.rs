@@ -19,7 +19,7 @@ pub(super) fn run(name: &str) -> Option<Run> {
         "max" => |a, _| unary(a, |list| extreme(list, Ordering::Less, "max")),
         "min" => |a, _| unary(a, |list| extreme(list, Ordering::Greater, "min")),
 
-        // `indexOf`, `lastIndexOf` and `reverse` are functions of strings too: the first argument decides.
+        // `indexOf` and `lastIndexOf` are functions of strings too: the first argument decides.
         "indexOf" => |a, call| index_of(a, false, call.meter),
         "lastIndexOf" => |a, call| index_of(a, true, call.meter),
         "slice" => |a, call| match a {
@@ -34,11 +34,11 @@ pub(super) fn run(name: &str) -> Option<Run> {
             [Val::List(list), Val::Int(depth)] => flatten(list, *depth, call.meter),
             _ => no_overload(),
         },
-        "reverse" => |a, call| match a {
-            [Val::List(list)] => Ok(Val::list(
-                list.items(call.meter)?.into_iter().rev().collect(),
-            )),
-            _ => unary(a, |text: &str| text.chars().rev().collect::<String>()),
+        "reverse" => |a, call| {
+            unary(a, |list: &ListVal<'_>| {
+                let items = list.items(call.meter)?;
+                Ok::<_, Fault>(Val::list(items.into_iter().rev().collect()))
+            })
         },
         "distinct" => |a, call| unary(a, |list| distinct(list, call.meter)),
 
@@ -194,20 +194,23 @@ fn distinct<'a>(list: &ListVal<'a>, meter: &mut Meter) -> Outcome<'a> {
 /// Items in the order of their keys.
 fn sorted<'a>(keys: Vec<Val<'a>>, items: Vec<Val<'a>>, meter: &mut Meter) -> Outcome<'a> {
     meter.sort(keys.iter())?;
-    let mut keyed: Vec<(Val<'a>, Val<'a>)> = keys.into_iter().zip(items).collect();
-    let mut is_comparable = true;
-    // A comparison cannot fail, so values without an order count as equal until the sort has ended.
-    keyed.sort_by(|(a, _), (b, _)| {
-        a.compare(b).unwrap_or_else(|| {
-            is_comparable = false;
-            Ordering::Equal
-        })
-    });
-    if !is_comparable {
-        return no_overload();
+    if keys.first().is_some_and(|key| !is_ordered(key)) {
+        return fault("list elements must be comparable");
     }
+    let mut keyed: Vec<(Val<'a>, Val<'a>)> = keys.into_iter().zip(items).collect();
+    let mut types = keyed.iter().map(|(key, _)| key.type_name());
+    let first = types.next();
+    if types.any(|name| Some(name) != first) {
+        return fault("list elements must have the same type");
+    }
+    keyed.sort_by(|(a, _), (b, _)| a.compare(b).unwrap_or(Ordering::Equal));
 
     Ok(Val::list(keyed.into_iter().map(|(_, item)| item).collect()))
+}
+
+/// Whether the type of a value has an order.
+fn is_ordered(value: &Val<'_>) -> bool {
+    value.compare(value).is_some() || matches!(value, Val::Double(_))
 }
 
 fn range<'a>(end: i64, meter: &mut Meter) -> Outcome<'a> {

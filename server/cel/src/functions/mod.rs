@@ -124,7 +124,7 @@ pub(crate) fn cost_of(function: &Function, fitting: &[&Overload]) -> Cost {
     }
 }
 
-const BY_OVERLOAD: [&str; 8] = [
+const BY_OVERLOAD: [&str; 10] = [
     LESS,
     LESS_EQUALS,
     GREATER,
@@ -133,6 +133,8 @@ const BY_OVERLOAD: [&str; 8] = [
     IN,
     "string",
     "bytes",
+    "sort",
+    "@sortByAssociatedKeys",
 ];
 
 /// The function with a number of arguments, including the one that a member is called on. A name may have dots.
@@ -166,7 +168,7 @@ pub(crate) fn named(
 }
 
 /// Whether a call chooses an overload by the types of its arguments.
-fn chooses(function: &Function, is_compiled: bool) -> bool {
+pub(crate) fn chooses(function: &Function, is_compiled: bool) -> bool {
     !is_compiled && !operators::is_one_for_all(function.name)
 }
 

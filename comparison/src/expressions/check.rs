@@ -1,0 +1,338 @@
+//! Compares both sides.
+
+use fieldmanager_access::User;
+use fieldmanager_admission::internal::{Inputs, environment, visible_namespace};
+use fieldmanager_admission::{AdmissionOperation, AdmissionRequest};
+use fieldmanager_cel::{
+    AccessDecision, AccessQuestion, Authorizer, EvaluationError, ExpressionType,
+};
+use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_value::Value;
+use serde_json::{Map, Value as Json, json};
+
+use crate::json::{flag, items, member, members, own, strings, text};
+use crate::oracle::Oracle;
+use crate::shrink::Cut;
+use crate::suite::{GO_MAP_ORDER, any_agrees};
+use crate::{Difference, Error, Judged, Suite, Verdict};
+
+/// The cost of all expressions of a policy.
+const BUDGET: u64 = 10_000_000;
+
+/// The rule for errors that quote a parser of expressions, of patterns or of texts.
+const PARSE_TEXT: &str = "rules-parse-text";
+
+/// The rule for messages of protobuf, which are unknown here.
+const MESSAGES: &str = "server-rule-types";
+
+/// The suite.
+pub struct Expressions;
+
+impl Suite for Expressions {
+    const NAME: &'static str = "expressions";
+    const ORACLE: &'static str = "expressions";
+
+    fn generate(&self, seed: u64) -> Json {
+        super::generate::case(seed)
+    }
+
+    fn compare(&mut self, _: &mut dyn Oracle, case: &Json, answers: &[Json]) -> Judged {
+        let theirs = answers.first().unwrap_or(&Json::Null);
+        if theirs.get("requestError").is_some() {
+            return Err(Error::Request(format!("{case}: {theirs}")));
+        }
+        let ours = answer(case);
+        let mut out = Verdict::default();
+        out.tally.count("expressions", outcome(theirs));
+        if *theirs == ours {
+            return Ok(out);
+        }
+
+        let refused = text(&ours, "refused");
+        if refused.contains("undeclared reference to 'google.protobuf.") {
+            out.deviations.push(MESSAGES);
+        } else if without_texts(theirs) == without_texts(&ours) {
+            out.deviations.push(PARSE_TEXT);
+        } else {
+            let label = format!("{}, here {}", kind(theirs), kind(&ours));
+            out.difference = Some(Difference {
+                label,
+                ..Difference::of("answer", theirs, &ours)
+            });
+        }
+        Ok(out)
+    }
+
+    /// The cost of a loop over a map depends on its random order, so that all answers of Go can miss that of one order. The
+    /// cost must then be as near to theirs as they are to one another.
+    fn by_chance(
+        &mut self,
+        oracle: &mut dyn Oracle,
+        case: &Json,
+        variants: &[Json],
+    ) -> Result<Option<Verdict>, Error> {
+        let agreeing = any_agrees(self, oracle, case, variants)?;
+        if agreeing.is_some() {
+            return Ok(agreeing);
+        }
+        let cost = |answer: &Json| member(answer, "cost").as_u64();
+        let ours = answer(case);
+        let costs: Vec<u64> = variants.iter().filter_map(cost).collect();
+        let (Some(least), Some(most)) = (costs.iter().min(), costs.iter().max()) else {
+            return Ok(None);
+        };
+
+        // Go always has the same cost where no order counts, and then nothing is near.
+        let near = least.saturating_sub(most - least)..=most + (most - least);
+        let is_same = |name| {
+            variants
+                .iter()
+                .any(|variant| variant.get(name) == ours.get(name))
+        };
+        let agrees = cost(&ours).is_some_and(|cost| near.contains(&cost))
+            && least < most
+            && is_same("value")
+            && is_same("error");
+        Ok(agrees.then(|| Verdict {
+            deviations: vec![GO_MAP_ORDER],
+            ..Verdict::default()
+        }))
+    }
+
+    fn cuts(&self, _: &Json) -> Vec<Cut> {
+        vec![
+            Cut::names("/object/spec"),
+            Cut::names("/params/spec"),
+            Cut::names("/oldObject/spec"),
+        ]
+    }
+}
+
+/// The answer of the library.
+fn answer(case: &Json) -> Json {
+    let optional = |name, member| if flag(case, member) { name } else { "" };
+    let mut environment = environment(&[
+        optional("params", "hasParams"),
+        optional("authorizer", "hasAuthorizer"),
+        "variables",
+    ]);
+    if flag(case, "new") {
+        environment = environment.for_new();
+    }
+    let mut out = Map::new();
+    for variable in items(case, "variables") {
+        let name = text(variable, "name");
+        if let Err(fault) = environment.add_variable(name, text(variable, "expression")) {
+            out.insert(format!("variable {name}"), json!(fault));
+        }
+    }
+    let expected: &[ExpressionType] = match text(case, "returns") {
+        "bool" => &[ExpressionType::Bool],
+        "string" => &[ExpressionType::String],
+        "either" => &[ExpressionType::String, ExpressionType::Null],
+        _ => &[ExpressionType::Any],
+    };
+    let expression = match environment.compile(text(case, "expression"), expected) {
+        Ok(expression) => expression,
+        Err(fault) => {
+            out.insert("refused".to_owned(), json!(fault));
+            return Json::Object(out);
+        }
+    };
+
+    let user = user(member(case, "user"));
+    let access = Access(user.name.clone());
+    let authorizer = flag(case, "hasAuthorizer").then_some(&access as &dyn Authorizer);
+    let known = Known::of(case);
+    let inputs = known.inputs(case, &user);
+    let mut activation = inputs.activate(&environment, authorizer, BUDGET);
+    let (name, answer) = match activation.evaluate(&expression) {
+        Ok(value) => ("value", value.written()),
+        Err(EvaluationError::Failed(text)) => ("error", text),
+        Err(EvaluationError::Undecided) => ("undecided", String::new()),
+        Err(EvaluationError::OutOfBudget) => {
+            let text = "validation failed due to running out of cost budget, no further validation rules will be run";
+            out.insert("budget".to_owned(), json!(text));
+            return Json::Object(out);
+        }
+    };
+    out.insert(name.to_owned(), json!(answer));
+    out.insert("cost".to_owned(), json!(BUDGET - activation.budget()));
+    Json::Object(out)
+}
+
+/// The values of a case.
+struct Known {
+    object: Option<Value>,
+    old: Option<Value>,
+    params: Option<Value>,
+    namespace: Option<Value>,
+    options: Value,
+}
+
+impl Known {
+    fn of(case: &Json) -> Self {
+        let read = |name| Some(own(case.get(name)?)).filter(|value| !value.is_null());
+        Known {
+            object: read("object"),
+            old: read("oldObject"),
+            params: read("params").filter(|_| flag(case, "hasParams")),
+            namespace: read("namespaceObject").map(|namespace| visible_namespace(&namespace)),
+            options: own(member(case, "options")),
+        }
+    }
+
+    fn inputs(&self, case: &Json, user: &User) -> Inputs<'_> {
+        let (kind, resource) = (member(case, "kind"), member(case, "resource"));
+        let kind = GroupVersionKind::new(
+            text(kind, "group"),
+            text(kind, "version"),
+            text(kind, "kind"),
+        );
+        let resource = ["group", "version", "resource"].map(|name| text(resource, name));
+        let [group, version, name] = resource;
+        let request = AdmissionRequest {
+            operation: match text(case, "operation") {
+                "CREATE" => AdmissionOperation::Create,
+                "UPDATE" => AdmissionOperation::Update,
+                _ => AdmissionOperation::Delete,
+            },
+            kind: &kind,
+            group,
+            version,
+            resource: name,
+            subresource: text(case, "subresource"),
+            namespace: text(case, "namespace"),
+            name: text(case, "name"),
+            user,
+            options: &self.options,
+            dry_run: flag(case, "dryRun"),
+            old: self.old.as_ref(),
+            object: self.object.as_ref(),
+        };
+        Inputs {
+            object: self.object.as_ref(),
+            old: self.old.as_ref(),
+            request: request.described(&kind, resource),
+            namespace: self.namespace.as_ref(),
+            params: self.params.as_ref(),
+            resource: request.access_question(),
+        }
+    }
+}
+
+fn user(user: &Json) -> User {
+    let extra = members(user, "extra");
+    User {
+        name: text(user, "name").to_owned(),
+        uid: text(user, "uid").to_owned(),
+        groups: strings(user, "groups").map(str::to_owned).collect(),
+        extra: extra
+            .map(|(key, _)| {
+                (
+                    key.clone(),
+                    strings(member(user, "extra"), key)
+                        .map(str::to_owned)
+                        .collect(),
+                )
+            })
+            .collect(),
+    }
+}
+
+/// What the oracle has too: it allows `get`, and `broken` fails. It knows the name of the user.
+struct Access(String);
+
+impl Authorizer for Access {
+    fn decide(&self, question: &AccessQuestion) -> Option<AccessDecision> {
+        let who = match &question.service_account {
+            Some((namespace, name)) => format!("system:serviceaccount:{namespace}:{name}"),
+            None => self.0.clone(),
+        };
+        Some(match question.verb.as_str() {
+            "get" => AccessDecision {
+                allowed: true,
+                ..AccessDecision::default()
+            },
+            "broken" => AccessDecision {
+                error: "it is broken".to_owned(),
+                ..AccessDecision::default()
+            },
+            _ => AccessDecision {
+                reason: format!("{who} may not"),
+                ..AccessDecision::default()
+            },
+        })
+    }
+}
+
+/// What became of an expression.
+fn outcome(answer: &Json) -> &'static str {
+    const OUTCOMES: [(&str, &str); 5] = [
+        ("refused", "refused"),
+        ("value", "value"),
+        ("error", "error"),
+        ("budget", "out of budget"),
+        ("panic", "panic"),
+    ];
+    let found = OUTCOMES
+        .into_iter()
+        .find(|(name, _)| answer.get(name).is_some());
+    found.map_or("nothing", |(_, outcome)| outcome)
+}
+
+/// The outcome with the first words of its fault, without the names in it.
+fn kind(answer: &Json) -> String {
+    let fault = ["refused", "error"].map(|name| text(answer, name)).concat();
+    let words = fault
+        .rsplit(" resulted in error: ")
+        .next()
+        .unwrap_or_default();
+    let words = words.split("<input>:").last().unwrap_or_default();
+    let words = words.lines().next().unwrap_or_default();
+    let words = words.trim_start_matches(|c: char| c.is_ascii_digit() || c == ':');
+    let plain: String = words.split(['\'', '"', '`']).step_by(2).collect();
+    format!(
+        "{}{}",
+        outcome(answer),
+        plain.chars().take(50).collect::<String>()
+    )
+}
+
+/// The answer without what a parser said. That there was a fault of syntax or of a text stays, so that one side alone cannot
+/// have it.
+fn without_texts(answer: &Json) -> Json {
+    const PARSERS: [&str; 9] = [
+        "Major.Minor.Patch",
+        "version number",
+        "error parsing regexp: ",
+        "parse error",
+        "Illegal regex",
+        "semver",
+        "parsing",
+        "Version",
+        "Invalid ",
+    ];
+    const SYNTAX: [&str; 5] = [
+        ": Syntax error: ",
+        ": Incomplete `",
+        "max recursion depth exceeded",
+        "recursion limit exceeded",
+        "lookahead limit exceeded",
+    ];
+    crate::json::with_strings(answer, &|text| {
+        let is_syntax = |part: &&str| text.contains(part);
+        if SYNTAX.iter().any(is_syntax) {
+            let before = text
+                .split("compilation failed: ")
+                .next()
+                .unwrap_or_default();
+            return format!("{before}: syntax error");
+        }
+        let (before, rest) = text.split_once(" resulted in error: ").unwrap_or_default();
+        if PARSERS.iter().any(|parser| rest.contains(parser)) {
+            return format!("{before}: parser");
+        }
+        text.to_owned()
+    })
+}
