@@ -13,7 +13,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::json::{flag, items, member, members, own, strings, text};
 use crate::oracle::Oracle;
 use crate::shrink::Cut;
-use crate::suite::{GO_MAP_ORDER, any_agrees};
+use crate::suite::{GO_MAP_ORDER, GO_PANIC, any_agrees};
 use crate::{Difference, Error, Judged, Suite, Verdict};
 
 /// The cost of all expressions of a policy.
@@ -24,6 +24,15 @@ const PARSE_TEXT: &str = "rules-parse-text";
 
 /// The rule for messages of protobuf, which are unknown here.
 const MESSAGES: &str = "server-rule-types";
+
+/// The rule for a variable of a macro with the name of its result.
+const RESULT_NAME: &str = "expressions-result-name";
+
+/// The rule for maps with keys that are no scalars.
+const MAP_KEY: &str = "expressions-map-key";
+
+/// The rule for keys of the options of a request, which are no struct in Go.
+const OPTIONS_KEY: &str = "expressions-options-key";
 
 /// The suite.
 pub struct Expressions;
@@ -48,9 +57,22 @@ impl Suite for Expressions {
             return Ok(out);
         }
 
-        let refused = text(&ours, "refused");
-        if refused.contains("undeclared reference to 'google.protobuf.") {
+        let says = |answer: &Json, words: &str| {
+            let mut texts = answer.as_object().into_iter().flatten();
+            texts.any(|(_, text)| text.as_str().is_some_and(|text| text.contains(words)))
+        };
+        if says(&ours, "undeclared reference to 'google.protobuf.") {
             out.deviations.push(MESSAGES);
+        } else if theirs.get("panic").is_some() {
+            out.deviations.push(GO_PANIC);
+        } else if says(theirs, "iteration variable overwrites accumulator variable") {
+            out.deviations.push(RESULT_NAME);
+        } else if says(&ours, "unsupported map key type")
+            && !says(theirs, "unsupported map key type")
+        {
+            out.deviations.push(OPTIONS_KEY);
+        } else if says(&ours, "unsupported key type") {
+            out.deviations.push(MAP_KEY);
         } else if without_texts(theirs) == without_texts(&ours) {
             out.deviations.push(PARSE_TEXT);
         } else {
@@ -302,9 +324,10 @@ fn kind(answer: &Json) -> String {
 /// The answer without what a parser said. That there was a fault of syntax or of a text stays, so that one side alone cannot
 /// have it.
 fn without_texts(answer: &Json) -> Json {
-    const PARSERS: [&str; 9] = [
+    const PARSERS: [&str; 10] = [
         "Major.Minor.Patch",
-        "version number",
+        " number must not contain leading zeroes",
+        " version number",
         "error parsing regexp: ",
         "parse error",
         "Illegal regex",

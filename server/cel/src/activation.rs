@@ -71,7 +71,7 @@ impl Environment {
     ) -> Activation<'a> {
         let values = self.inputs.iter().map(|(name, of)| {
             if *of == InputType::Variables {
-                return Ok(Val::Variables);
+                return Ok(Val::Variables(self.places.len() as u64));
             }
 
             // An input that is not given may be one that no expression uses.

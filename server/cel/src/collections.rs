@@ -1,8 +1,8 @@
 //! The items of lists and the fields of maps.
 
 use crate::meter::Meter;
-use crate::object::{field, item_schema, keys, read};
-use crate::value::{Fault, Key, ListVal, MapVal, Outcome, Val, no_overload};
+use crate::object::{field, is_dynamic, is_unstructured, item_schema, keys, read};
+use crate::value::{Fault, Key, ListVal, MapVal, Outcome, Val, fault, no_overload};
 
 impl<'a> ListVal<'a> {
     pub(crate) fn get(&self, at: usize) -> Option<Outcome<'a>> {
@@ -38,12 +38,14 @@ impl<'a> MapVal<'a> {
     /// The value of a key.
     pub(crate) fn find(&self, key: &Val<'_>) -> Result<Option<Val<'a>>, Fault> {
         match self {
-            MapVal::Object(map, schema) => {
-                let Val::String(name) = key else {
-                    return no_overload();
-                };
-                field(map, schema, name)
-            }
+            MapVal::Object(map, schema) => match key {
+                Val::String(name) => field(map, schema, name),
+                _ if is_unstructured(schema) => Ok(None),
+                _ if is_dynamic(schema) => {
+                    fault(format!("unsupported map key type: {}", key.go_type()))
+                }
+                _ => no_overload(),
+            },
             MapVal::Made(entries) => Ok(Key::of(key).and_then(|key| entries.get(&key).cloned())),
         }
     }

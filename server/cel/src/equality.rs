@@ -48,8 +48,8 @@ pub(crate) fn is_equal<'a>(a: &Val<'a>, b: &Val<'a>, meter: &mut Meter) -> Resul
         (Val::Format(a), Val::Format(b)) => Ok(a == b),
         // As in kube-apiserver, two steps are not compared at all.
         (Val::Access(_), _) => no_overload(),
-        (Val::Variables, other) => match other {
-            Val::Variables => Ok(true),
+        (Val::Variables(_), other) => match other {
+            Val::Variables(_) => Ok(true),
             _ => no_overload(),
         },
         (Val::Message(a), Val::Message(b)) => a.is_equal(b, meter),

@@ -90,14 +90,6 @@ fn is_hashed(value: &Val<'_>) -> bool {
     )
 }
 
-/// The value by which the cost of a call is computed if an argument fails: null, but for an address or a network.
-fn stand_in<'a>(argument: &Expr) -> Val<'a> {
-    match argument {
-        Expr::Call { function, .. } if matches!(function.name, "ip" | "cidr") => Val::Bool(false),
-        _ => Val::Null,
-    }
-}
-
 /// The cost of an attribute besides its parts: nothing for a condition. A presence test is 1 cheaper.
 fn attribute_cost(expr: &Expr) -> i64 {
     // A chain of selections is one attribute, whose root decides whether it costs 1.
@@ -150,9 +142,11 @@ impl<'a, 'e> Evaluation<'a, 'e> {
                 let (values, error) = self.arguments(&[&**a, &**b], false)?;
                 self.meter.charge(equality_cost(&values, *is_equal))?;
                 match (error, values.as_slice()) {
-                    (None, [a, b]) => Ok(Val::Bool(
-                        equality::is_equal(a, b, self.meter)? == *is_equal,
-                    )),
+                    (None, [a, b]) if *is_equal => {
+                        Ok(Val::Bool(equality::is_equal(a, b, self.meter)?))
+                    }
+                    // What cannot be compared is not equal.
+                    (None, [a, b]) => Ok(Val::Bool(!equality::equals(a, b, self.meter)?)),
                     (Some(fault), _) => Err(fault),
                     _ => no_overload(),
                 }
@@ -278,7 +272,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
             other => (other, is_optional),
         };
         let found = key(self).and_then(|key| match (&operand, &key) {
-            (Val::Variables, Val::String(name)) => self.variable(name, is_test || is_optional),
+            (Val::Variables(_), Val::String(name)) => self.variable(name, is_test || is_optional),
             _ => part(&operand, &key, is_test || is_optional),
         });
         if !is_optional || matches!(found, Ok(Some(_))) {
@@ -314,7 +308,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         Ok(Val::Access(Arc::new(AccessVal::Decision(decision))))
     }
 
-    /// The values of arguments, with stand-ins for the ones that fail, and the first fault. With `stops`, the arguments after a
+    /// The values of arguments, with null for the ones that fail, and the first fault. With `stops`, the arguments after a
     /// fault are not evaluated, and the call has no cost.
     fn arguments(
         &mut self,
@@ -334,7 +328,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
                 Err(fault) if stops && at + 1 < arguments.len() => return Err(fault),
                 Err(fault) => {
                     error.get_or_insert(fault);
-                    values.push(stand_in(argument));
+                    values.push(Val::Null);
                 }
             }
         }

@@ -119,7 +119,8 @@ pub(crate) fn is_unstructured(schema: &Structural) -> bool {
     schema.ptr_eq(&DYNAMIC)
 }
 
-fn is_dynamic(schema: &Structural) -> bool {
+/// Whether values of a schema are read as they are.
+pub(crate) fn is_dynamic(schema: &Structural) -> bool {
     is_unstructured(schema) || schema.ptr_eq(&STRUCTS)
 }
 

@@ -74,8 +74,8 @@ pub(crate) enum Val<'a> {
     Format(&'static str),
     /// A step of a question to an authorizer.
     Access(Arc<AccessVal>),
-    /// The variables of an environment, which are evaluated when they are selected.
-    Variables,
+    /// The variables of an environment, which are evaluated when they are selected, and their number.
+    Variables(u64),
 }
 
 /// A message of mutations.
@@ -202,7 +202,7 @@ impl<'a> Val<'a> {
             Val::Semver(_) => "kubernetes.Semver",
             Val::Format(_) => "kubernetes.NamedFormat",
             Val::Access(access) => access.type_name(),
-            Val::Variables => VARIABLES,
+            Val::Variables(_) => VARIABLES,
         }
     }
 
@@ -234,6 +234,7 @@ impl<'a> Val<'a> {
             Val::List(list) => list.len(),
             Val::Map(map) => map.len(),
             Val::Optional(Some(value)) => return value.size(),
+            Val::Variables(count) => return *count,
             Val::Ip(IpAddr::V4(_)) => 4,
             Val::Ip(IpAddr::V6(_)) => 16,
             Val::Cidr(_, bits) => usize::from(bits.div_ceil(8)),

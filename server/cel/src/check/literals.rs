@@ -3,6 +3,7 @@
 //! Behaviour: the validators of `github.com/google/cel-go` that API servers use.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use fieldmanager_value::internal::level;
 
@@ -12,7 +13,7 @@ use crate::evaluate;
 use crate::expression::Expr;
 use crate::functions::{self, format_string};
 use crate::tree::{Form, Id, Tree};
-use crate::value::{Fault, Val};
+use crate::value::{Fault, MapVal, Val};
 
 /// The faults of constants: where they are, and why.
 pub(crate) fn faults(tree: &Tree, checked: &Checked<'_>) -> Vec<(usize, String)> {
@@ -195,13 +196,27 @@ pub(crate) fn wrong_constant(tree: &Tree) -> Option<String> {
     // A node follows those that it uses, so the conversion of a converted constant finds its argument here.
     let mut converted: BTreeMap<Id, Val<'static>> = BTreeMap::new();
     for (at, node) in tree.nodes.iter().enumerate() {
-        let Form::Call {
-            function,
-            target,
-            arguments,
-        } = &node.form
-        else {
-            continue;
+        let is_constant = |part: &Id| {
+            matches!(tree.form(*part), Some(Form::Literal(_))) || converted.contains_key(part)
+        };
+        let (function, target, arguments) = match &node.form {
+            Form::Call {
+                function,
+                target,
+                arguments,
+            } => (function, target, arguments),
+            // Of a list or a map, only the type matters.
+            form @ (Form::List(_) | Form::Map(_)) => {
+                if form.children().iter().all(is_constant) {
+                    let empty = match form {
+                        Form::List(_) => Val::list(Vec::new()),
+                        _ => Val::Map(MapVal::Made(Arc::default())),
+                    };
+                    converted.insert(at, empty);
+                }
+                continue;
+            }
+            _ => continue,
         };
         let Some(first) = arguments.first() else {
             continue;

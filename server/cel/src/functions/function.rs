@@ -27,7 +27,7 @@ pub(crate) struct Function {
 }
 
 /// The cost of a call, as `CallCost` of `k8s.io/apiserver` and the trackers of cel-go have it. An argument that failed is
-/// null, or false if it is an address.
+/// null.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Cost {
     Of(fn(&[Val<'_>]) -> u64),

@@ -96,13 +96,22 @@ fn cost(name: &str) -> Cost {
         "selector" => access::selector_cost,
         "join" => text::join_cost,
         "matches" | "find" => regex::cost,
-        "address" | "address-text" => net::contains_ip_cost,
-        "network" | "network-text" => net::contains_cidr_cost,
+        "address" => first_twice,
+        "address-text" => net::contains_ip_cost,
+        "network" => |a| first_twice(a).saturating_add(first(a)).saturating_add(1),
+        "network-text" => net::contains_cidr_cost,
         "validate" => format::cost,
         "items" => |a| size(a, 1),
         "concat" => |a| traversal(size(a, 0).saturating_add(size(a, 1))),
         "compare" => |a| traversal(size(a, 0).min(size(a, 1))),
-        "visit" => |a| list_of(size(a, 0)),
+        // A fault has the size 1.
+        "visit" => |a| {
+            list_of(if matches!(a, [Val::List(_), ..]) {
+                size(a, 0)
+            } else {
+                1
+            })
+        },
         "flatten" => lists::flatten_cost,
         "range" => lists::range_cost,
         "slice" => lists::slice_cost,
@@ -120,11 +129,14 @@ pub(crate) fn cost_of(function: &Function, fitting: &[&Overload]) -> Cost {
         [] => function.cost,
         _ if !BY_OVERLOAD.contains(&function.name) => function.cost,
         [overload] => cost(overload.cost),
+        [.., last] if function.name.starts_with("contains") => cost(last.cost),
         _ => Cost::Of(one),
     }
 }
 
-const BY_OVERLOAD: [&str; 10] = [
+const BY_OVERLOAD: [&str; 12] = [
+    "containsIP",
+    "containsCIDR",
     LESS,
     LESS_EQUALS,
     GREATER,

@@ -75,7 +75,7 @@ fn contains_cidr(range: Network, other: &Val<'_>) -> Result<bool, Fault> {
 /// The cost of comparing the prefix, and of parsing the second argument if it is a string.
 pub(super) fn contains_ip_cost(arguments: &[Val<'_>]) -> u64 {
     let parsing = match arguments {
-        // An argument that failed is a string, unless it is a call.
+        // An argument that failed is null.
         [_, Val::String(_) | Val::Null] => second(arguments),
         _ => 0,
     };

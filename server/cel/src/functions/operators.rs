@@ -12,6 +12,7 @@ use cel::common::ast::operators::{
 use super::function::{Run, binary, unary};
 use crate::equality::{equals, is_equal, keys_of};
 use crate::meter::Meter;
+use crate::object::is_dynamic;
 use crate::value::{Fault, Key, ListVal, Outcome, Val, compare_numbers, fault, no_overload};
 
 /// The implementation of a function.
@@ -56,8 +57,8 @@ pub(super) fn is_known(operator: &str, value: &Val<'_>) -> bool {
     let is_number = matches!(value, Val::Int(_) | Val::Uint(_) | Val::Double(_));
     let is_text = matches!(value, Val::String(_) | Val::Bytes(_));
     match operator {
-        "size" => is_text || matches!(value, Val::List(_) | Val::Map(_)),
         _ if matches!(value, Val::String(_) | Val::Duration(_) | Val::Timestamp(_)) => true,
+        "size" => is_text || matches!(value, Val::List(_) | Val::Map(_)),
         LESS | LESS_EQUALS | GREATER | GREATER_EQUALS => {
             is_number || is_text || matches!(value, Val::Bool(_))
         }
@@ -237,9 +238,16 @@ fn ordered<'a>(arguments: &[Val<'a>], holds: fn(Ordering) -> bool) -> Outcome<'a
 fn contains<'a>(arguments: &[Val<'a>], meter: &mut Meter) -> Outcome<'a> {
     match arguments {
         [item, Val::List(list)] => {
+            // Only a list with a schema fails for items that have no equality with the value.
+            let is_typed = list.schema().is_some_and(|schema| !is_dynamic(schema));
             let mut error = None;
             for other in list.iter() {
-                match is_equal(&other?, item, meter) {
+                let is_item = if is_typed {
+                    is_equal(&other?, item, meter)
+                } else {
+                    equals(item, &other?, meter)
+                };
+                match is_item {
                     Ok(true) => return Ok(Val::Bool(true)),
                     Ok(false) => {}
                     Err(fault) if fault.is_final() => return Err(fault),

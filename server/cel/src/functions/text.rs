@@ -4,6 +4,7 @@ use fieldmanager_value::internal::go_format::quote;
 
 use super::format_string;
 use super::function::{Run, binary, traversal_twice, unary};
+use crate::display::shown;
 use crate::meter::Meter;
 use crate::value::{Outcome, Val, fault, no_overload};
 
@@ -189,7 +190,10 @@ fn joined_size(arguments: &[Val<'_>]) -> Option<(u64, usize)> {
 }
 
 pub(super) fn join_cost(arguments: &[Val<'_>]) -> u64 {
-    traversal_twice(joined_size(arguments).map_or(1, |(chars, _)| chars))
+    // A fault has the size 1.
+    let is_joined = matches!(arguments, [_] | [_, Val::String(_)]);
+    let size = joined_size(arguments).filter(|_| is_joined);
+    traversal_twice(size.map_or(1, |(chars, _)| chars))
 }
 
 fn join<'a>(arguments: &[Val<'a>], meter: &mut Meter) -> Outcome<'a> {
@@ -203,8 +207,11 @@ fn join<'a>(arguments: &[Val<'a>], meter: &mut Meter) -> Outcome<'a> {
     let mut out = String::new();
 
     for (at, item) in list.iter().enumerate() {
-        let Val::String(item) = item? else {
-            return no_overload();
+        let item = match item? {
+            Val::String(item) => item,
+            _ if at == 0 => return no_overload(),
+            Val::Null => return fault("join: invalid input: 0"),
+            other => return fault(format!("join: invalid input: {}", shown(&other))),
         };
         if at > 0 {
             out.push_str(separator);
