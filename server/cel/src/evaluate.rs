@@ -116,6 +116,9 @@ impl<'a, 'e> Evaluation<'a, 'e> {
             Expr::Variable(_) | Expr::Select { .. } | Expr::Index { .. } | Expr::Conditional(_) => {
                 // `resolve` charges the selections; the attribute itself is charged once, after them.
                 let out = self.resolve(expr);
+                if out.as_ref().is_err_and(Fault::is_final) {
+                    return out;
+                }
                 match attribute_cost(expr) {
                     -1 => self.meter.refund(1),
                     0 => {}
@@ -273,6 +276,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         };
         let found = key(self).and_then(|key| match (&operand, &key) {
             (Val::Variables(_), Val::String(name)) => self.variable(name, is_test || is_optional),
+            _ if !key.is_scalar() => fault(format!("invalid qualifier type: {}", key.go_type())),
             _ => part(&operand, &key, is_test || is_optional),
         });
         if !is_optional || matches!(found, Ok(Some(_))) {

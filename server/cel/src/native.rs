@@ -3,6 +3,8 @@
 //! Behaviour: `ConvertToNative` and `CheckTypeNamesMatchFieldPathNames` of `k8s.io/apiserver/pkg/cel/mutation/dynamic`, and
 //! the conversions of `github.com/google/cel-go/common/types` to protobuf values.
 
+use std::fmt::Display;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fieldmanager_value::internal::go_format::quote;
@@ -382,8 +384,17 @@ fn json_of_item(value: &Val<'_>) -> Result<Value, String> {
         Val::Optional(Some(value)) => json_of_item(value),
         Val::Optional(None) => Ok(Value::Null),
         Val::Type(name) => Ok(Value::from(*name)),
+        Val::Quantity(quantity) => no_value("*resource.Quantity", quantity),
+        Val::Ip(address) => no_value("netip.Addr", address),
+        Val::Cidr(address, bits) => no_value("netip.Prefix", &format!("{address}/{bits}")),
+        Val::Semver(version) => no_value("semver.Version", version),
         other => json(other),
     })
+}
+
+/// The error of a value of a type of Go that has none in CEL.
+fn no_value(of: &str, shown: &dyn Display) -> Result<Value, String> {
+    Err(format!("unsupported conversion to ref.Val: ({of}){shown}"))
 }
 
 /// The field of a message in such an item.

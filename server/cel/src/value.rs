@@ -206,10 +206,20 @@ impl<'a> Val<'a> {
         }
     }
 
+    /// Whether it can select a part of a value.
+    pub(crate) fn is_scalar(&self) -> bool {
+        use Val::{Bool, Double, Int, String, Uint};
+        matches!(self, Bool(_) | Int(_) | Uint(_) | Double(_) | String(_))
+    }
+
     /// The type of cel-go or of the API server's library that holds the value, as messages name it.
     pub(crate) fn go_type(&self) -> String {
         let name = match self {
             Val::Type(_) => return "*types.Type".to_owned(),
+            Val::List(ListVal::Joined(_)) => return "*types.concatList".to_owned(),
+            Val::List(_) => return "*types.baseList".to_owned(),
+            Val::Map(_) => return "*types.baseMap".to_owned(),
+            Val::Variables(_) => return "*lazy.MapValue".to_owned(),
             Val::Optional(_) => return "*types.Optional".to_owned(),
             Val::Null => "Null",
             _ => self.type_name(),

@@ -259,7 +259,7 @@ fn convert(name: &str, literal: Val<'static>) -> Option<Result<Val<'static>, Str
         arguments: vec![Expr::from(literal)],
         pattern: None,
         cost: function.cost,
-        is_open: false,
+        is_open: true,
     });
 
     match converted {

@@ -308,7 +308,8 @@ fn infinity(number: f64) -> &'static str {
 /// The float of an argument, which may be a string if no literal has its value.
 fn float(value: &Val<'_>) -> Option<f64> {
     match value {
-        Val::Double(number) => Some(*number),
+        // A zero has no sign.
+        Val::Double(number) => Some(*number + 0.0),
         Val::String(text) => match text.as_str() {
             "NaN" => Some(f64::NAN),
             "Infinity" => Some(f64::INFINITY),

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::function::{Run, binary, comparing_cost, list_of, size, unary};
 use super::{operators, text};
-use crate::equality::{equals, is_equal};
+use crate::equality::equals;
 use crate::meter::Meter;
 use crate::value::{Fault, ListVal, Outcome, Val, fault, no_overload};
 
@@ -119,7 +119,7 @@ pub(super) fn flatten_cost(arguments: &[Val<'_>]) -> u64 {
 
 fn is_in<'a>(item: &Val<'a>, list: &[Val<'a>], meter: &mut Meter) -> Result<bool, Fault> {
     for other in list {
-        if is_equal(item, other, meter)? {
+        if equals(item, other, meter)? {
             return Ok(true);
         }
     }

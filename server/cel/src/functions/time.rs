@@ -1,5 +1,6 @@
 //! Functions of times and durations.
 
+use fieldmanager_value::internal::go_format::quote;
 use jiff::Zoned;
 use jiff::tz::{Offset, TimeZone};
 
@@ -52,14 +53,20 @@ fn time_zone(name: &str) -> Result<TimeZone, Fault> {
     if matches!(name, "UTC" | "") {
         return Ok(TimeZone::UTC);
     }
-    let (sign, digits) = match name.strip_prefix('-') {
-        Some(digits) => (-1, digits),
-        None => (1, name.strip_prefix('+').unwrap_or(name)),
+    let Some((hours, minutes)) = name.split_once(':') else {
+        return fault(format!("unknown time zone {name}"));
     };
-    let offset = digits.split_once(':').and_then(|(hours, minutes)| {
-        let (hours, minutes): (i32, i32) = (hours.parse().ok()?, minutes.parse().ok()?);
-        Offset::from_seconds(sign * (hours * 3600 + minutes * 60)).ok()
-    });
+    let number = |text: &str| {
+        let fault = |_| format!("strconv.Atoi: parsing {}: invalid syntax", quote(text));
+        text.parse::<i32>()
+            .map_err(|error| Fault::Error(fault(error)))
+    };
+    let (hours, minutes) = (number(hours)?, number(minutes)?);
+    let sign = if name.starts_with('-') { -1 } else { 1 };
+    let seconds = hours
+        .saturating_mul(60)
+        .saturating_add(minutes.saturating_mul(sign));
+    let offset = Offset::from_seconds(seconds.saturating_mul(60)).ok();
 
     match offset {
         Some(offset) => Ok(TimeZone::fixed(offset)),
