@@ -75,7 +75,7 @@ fn objects(random: &mut Random) -> Json {
         1..4 => {
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "limits"}, "data": {"n": "3", "name": "a"}})
         }
-        _ => object(random),
+        _ => stored(object(random)),
     };
     let (operation, new, old) = match random.below(5) {
         0 => ("UPDATE", new, old),
@@ -92,6 +92,16 @@ fn objects(random: &mut Random) -> Json {
         }
     };
     json!({"object": new, "oldObject": old, "params": params, "operation": operation, "options": options})
+}
+
+/// An object as Go stores it: floats without a fraction are written as integers.
+fn stored(mut object: Json) -> Json {
+    if let Some(ratio) = object.pointer_mut("/spec/ratio")
+        && *ratio == json!(2.0)
+    {
+        *ratio = json!(2);
+    }
+    object
 }
 
 /// The request, with the user and the namespace.

@@ -276,6 +276,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         };
         let found = key(self).and_then(|key| match (&operand, &key) {
             (Val::Variables(_), Val::String(name)) => self.variable(name, is_test || is_optional),
+            (Val::Variables(_), key) if key.is_scalar() => no_overload(),
             _ if !key.is_scalar() => fault(format!("invalid qualifier type: {}", key.go_type())),
             _ => part(&operand, &key, is_test || is_optional),
         });
@@ -409,7 +410,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
 
         // Neither side decides here, so an error of either is the outcome, and the first one if both have one.
         match (first, second) {
-            (Err(fault), _) | (Ok(_), Err(fault)) => Err(fault),
+            (Err(fault), _) | (Ok(Val::Bool(_)), Err(fault)) => Err(fault),
             (Ok(Val::Bool(_)), Ok(Val::Bool(flag))) => Ok(Val::Bool(flag)),
             _ => no_overload(),
         }
@@ -666,9 +667,18 @@ fn equality_cost(values: &[Val<'_>], is_equal: bool) -> u64 {
             | Val::Access(_),
             _,
         ] if is_equal => 1,
-        [a, b] => traversal(a.size().min(b.size())),
+        [a, b] => traversal(inner_size(a).min(inner_size(b))),
         _ => 1,
     }
+}
+
+/// The size of a value, or of what is in an optional one.
+fn inner_size(value: &Val<'_>) -> u64 {
+    let mut value = value;
+    while let Val::Optional(Some(inner)) = value {
+        value = inner;
+    }
+    value.size()
 }
 
 fn insert<'a>(

@@ -243,7 +243,6 @@ impl<'a> Val<'a> {
             Val::Bytes(bytes) => bytes.len(),
             Val::List(list) => list.len(),
             Val::Map(map) => map.len(),
-            Val::Optional(Some(value)) => return value.size(),
             Val::Variables(count) => return *count,
             Val::Ip(IpAddr::V4(_)) => 4,
             Val::Ip(IpAddr::V6(_)) => 16,

@@ -289,3 +289,168 @@ fn a_budget_is_for_all_expressions() {
         EvaluationError::OutOfBudget
     );
 }
+
+/// Values, errors and costs are those of cel-go.
+#[test]
+fn values_of_any_type_are_those_of_cel_go() {
+    let environment = environment();
+    let object = Value::from_yaml(
+        "{metadata: {name: a, labels: {a.b/c: x}, annotations: null}, list: [1, {b: 2.5}], a-b: 1}",
+    )
+    .unwrap();
+    let request = Value::from_yaml("{kind: {kind: Pod}}").unwrap();
+    let inputs = [
+        ("object", ExpressionInput::Value(&object)),
+        ("request", ExpressionInput::Value(&request)),
+    ];
+
+    for (source, expected, cost) in [
+        ("object.missing.sort()", "no such key: missing", 3),
+        ("object.missing.lastIndexOf('b')", "no such key: missing", 2),
+        (
+            "object.list.sort()",
+            "list elements must have the same type",
+            3,
+        ),
+        (
+            "[dyn(object.metadata), dyn(1)].sort()",
+            "list elements must be comparable",
+            14,
+        ),
+        (
+            "object.metadata.name.reverse()",
+            "no such overload: reverse(string)",
+            15,
+        ),
+        ("dyn(object.metadata) == 1", "false", 4),
+        ("dyn(request.kind) == 1", "no such overload", 4),
+        ("dyn(request.kind) != 1", "true", 4),
+        ("dyn(1) in dyn(object.metadata)", "false", 4),
+        (
+            "dyn(1) in dyn(request.kind)",
+            "unsupported map key type: types.Int",
+            4,
+        ),
+        ("dyn(object.metadata)[0]", "no such key: 0", 5),
+        (
+            "object.metadata[object.list]",
+            "invalid qualifier type: *types.baseList",
+            4,
+        ),
+        ("dyn(b'a') in [dyn(object.metadata), dyn(1)]", "false", 15),
+        ("dyn(1) && object.missing", "no such overload", 2),
+        ("dyn(1) && dyn(false)", "false", 0),
+        ("object.list.join()", "no such overload: join(list)", 3),
+        ("[dyn('a'), dyn(null)].join()", "join: invalid input: 0", 1),
+        ("['a'].join(object.missing)", "no such key: missing", 3),
+        (
+            "cidr('10.0.0.0/8').containsIP(object.missing)",
+            "no such key: missing",
+            4,
+        ),
+        (
+            "dyn(timestamp('2024-02-29T12:30:45Z')).size()",
+            "no such overload",
+            1,
+        ),
+        (
+            "object.metadata.annotations.matches(object.metadata.name)",
+            "no such overload: matches",
+            7,
+        ),
+        ("'%.2f'.format([-2.0 * 0.0])", "\"0.00\"", 12),
+        (
+            "timestamp('2024-02-29T12:30:45Z').getHours('::1')",
+            "strconv.Atoi: parsing \"\": invalid syntax",
+            1,
+        ),
+        (
+            "timestamp('2024-02-29T12:30:45Z').getHours('-02:30')",
+            "10",
+            1,
+        ),
+        (".object.metadata.name", "\"a\"", 3),
+        ("dyn(variables) == dyn(variables)", "true", 4),
+        (
+            "sets.contains([dyn(object)], [dyn(ip('::1'))])",
+            "false",
+            26,
+        ),
+        ("[dyn(ip('::1')), dyn(1)].distinct() == []", "false", 31),
+        (
+            "ip(dyn(object.?metadata.?name))",
+            "no such overload: ip(optional_type)",
+            5,
+        ),
+        ("dyn(variables)[0]", "no such overload", 4),
+    ] {
+        let expression = environment.compile(source, &[ExpressionType::Any]).unwrap();
+        let mut activation = environment.activate(&inputs, None, BUDGET);
+        let found = match activation.evaluate(&expression) {
+            Ok(value) => value.written(),
+            Err(EvaluationError::Failed(text)) => text
+                .split_once(" resulted in error: ")
+                .unwrap()
+                .1
+                .to_owned(),
+            Err(other) => format!("{other:?}"),
+        };
+        let spent = BUDGET - activation.budget();
+        assert_eq!((found.as_str(), spent), (expected, cost), "{source}");
+    }
+}
+
+#[test]
+fn wrong_constants_are_refused_with_the_words_of_cel_go() {
+    let environment = environment();
+    for (source, expected) in [
+        (
+            "bool(dyn(timestamp('2024-02-29T12:30:45Z')))",
+            "program instantiation failed: no such overload: bool(google.protobuf.Timestamp)",
+        ),
+        (
+            "int(string(timestamp('2024-02-29T12:30:45Z')))",
+            "program instantiation failed: type conversion error from 'string' to 'int'",
+        ),
+        (
+            "int(dyn([1]))",
+            "program instantiation failed: no such overload: int(list)",
+        ),
+        (
+            "double(dyn({1: 2}))",
+            "program instantiation failed: no such overload: double(map)",
+        ),
+        (
+            "duration(dyn(-1))",
+            "program instantiation failed: no such overload: duration(int)",
+        ),
+        (
+            "'a'.find('(')",
+            "program instantiation failed: error parsing regexp: missing closing ): `(`",
+        ),
+        (
+            "dyn(object)[dyn(duration('1h'))]",
+            "program instantiation failed: invalid qualifier type: types.Duration",
+        ),
+        (
+            "-9223372036854775809",
+            "compilation failed: ERROR: <input>:1:1: invalid int literal",
+        ),
+        (
+            "1 + -1e400",
+            "compilation failed: ERROR: <input>:1:5: invalid double literal",
+        ),
+        (
+            "'\\ud800'",
+            "compilation failed: ERROR: <input>:1:1: invalid unicode code point",
+        ),
+        (
+            "b'\\u00e9'",
+            "compilation failed: ERROR: <input>:1:1: unable to unescape string",
+        ),
+    ] {
+        let refused = environment.compile(source, &[ExpressionType::Any]);
+        let text = refused.unwrap_err();
+        assert_eq!(text.lines().next(), Some(expected), "{source}");
+    }
+}

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use cel::common::ast::operators::{INDEX, OPT_INDEX};
 use fieldmanager_value::internal::level;
 
 use super::checker::Checked;
@@ -218,16 +219,17 @@ pub(crate) fn wrong_constant(tree: &Tree) -> Option<String> {
             }
             _ => continue,
         };
-        let Some(first) = arguments.first() else {
-            continue;
+        let literal_of = |part: &Id| match tree.form(*part) {
+            Some(Form::Literal(literal)) => Some(literal.clone()),
+            _ => converted.get(part).cloned(),
         };
-
-        let literal = match tree.form(*first) {
-            Some(Form::Literal(literal)) => literal.clone(),
-            _ => match converted.get(first) {
-                Some(literal) => literal.clone(),
-                None => continue,
-            },
+        if let (INDEX | OPT_INDEX, [_, index]) = (function.as_str(), arguments.as_slice())
+            && let Some(key) = literal_of(index).filter(|key| !key.is_scalar())
+        {
+            return Some(format!("invalid qualifier type: {}", key.go_type()));
+        }
+        let Some(literal) = arguments.first().and_then(literal_of) else {
+            continue;
         };
 
         // cel-go does both when it makes the program: it compiles constant patterns and converts constants.
