@@ -17,6 +17,10 @@ pub(crate) const SECTIONS: &[Section] = &[
     ("Comparison of schemas with Kubernetes", schemas),
     ("Comparison of managed fields with Kubernetes", managed),
     ("Comparison of validation rules with Kubernetes", rules),
+    (
+        "Comparison of expressions of policies with Kubernetes",
+        expressions,
+    ),
     ("Comparison of patches with Kubernetes", patches),
     (
         "Comparison of built-in kinds, roles and bindings with Kubernetes",
@@ -147,6 +151,14 @@ fn managed(run: &Run) -> Result<()> {
 
 fn rules(run: &Run) -> Result<()> {
     run.suite("rules", ["--cases", "RULE_CASES", "10000"], Vec::new())
+}
+
+fn expressions(run: &Run) -> Result<()> {
+    run.suite(
+        "expressions",
+        ["--cases", "EXPRESSION_CASES", "10000"],
+        Vec::new(),
+    )
 }
 
 fn patches(run: &Run) -> Result<()> {

@@ -195,6 +195,18 @@ fn values_of_patches_are_json() {
         ),
         ("[dyn(optional.none())] + [type(1)]", r#"[null,"int"]"#),
         (
+            "[quantity('1.5Gi')] + [quantity('1')]",
+            "unsupported conversion to ref.Val: (*resource.Quantity)1536Mi",
+        ),
+        (
+            "[ip('::1')] + [ip('::1')]",
+            "unsupported conversion to ref.Val: (netip.Addr)::1",
+        ),
+        (
+            "[[quantity('1')]] + [[quantity('1')]]",
+            "type conversion error from 'Quantity' to '*structpb.Value'",
+        ),
+        (
             "[[Object.x{a: null}]] + [[Object.x{}]]",
             "proto: invalid type: structpb.NullValue",
         ),
