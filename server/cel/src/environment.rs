@@ -223,7 +223,7 @@ impl Environment {
             let found = checked.types.get(tree.root).unwrap_or(&Type::Dyn);
             check_type(found, expected)?;
             let of = kept(found);
-            if let Some(fault) = literals::wrong_constant(&tree) {
+            if let Some(fault) = literals::wrong_constant(&tree, &checked) {
                 return Err(format!("program instantiation failed: {fault}"));
             }
             let names = self.inputs.iter().map(|(name, _)| *name).collect();

@@ -349,11 +349,6 @@ fn json(value: &Val<'_>) -> Result<Value, String> {
         other => {
             let found = other.go_type();
             let name = found.strip_prefix("cel.").unwrap_or(&found);
-            let name = if name == "NamedFormat" {
-                "Format"
-            } else {
-                name
-            };
             Err(format!(
                 "type conversion error from '{name}' to '*structpb.Value'"
             ))

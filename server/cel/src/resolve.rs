@@ -12,6 +12,7 @@ use fieldmanager_value::internal::level;
 use crate::check::RuleOptions;
 use crate::check::checker;
 use crate::check::scope::Scope;
+use crate::check::types::TYPES;
 use crate::evaluate;
 use crate::expression::{Expr, Fold, Program, Step};
 use crate::functions::overloads::Overload;
@@ -375,28 +376,6 @@ fn constant_pattern(
 fn undeclared(name: &str) -> Resolved {
     Err(format!("undeclared reference to '{name}'"))
 }
-
-/// The names of types.
-const TYPES: [&str; 18] = [
-    "null_type",
-    "bool",
-    "int",
-    "uint",
-    "double",
-    "string",
-    "bytes",
-    "list",
-    "map",
-    "type",
-    "optional_type",
-    "google.protobuf.Duration",
-    "google.protobuf.Timestamp",
-    "net.IP",
-    "net.CIDR",
-    "kubernetes.URL",
-    "kubernetes.Quantity",
-    "kubernetes.Semver",
-];
 
 impl Expr {
     /// The value of an expression that depends on nothing, as cel-go computes it before the evaluation.

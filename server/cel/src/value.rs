@@ -220,6 +220,7 @@ impl<'a> Val<'a> {
             Val::List(_) => return "*types.baseList".to_owned(),
             Val::Map(_) => return "*types.baseMap".to_owned(),
             Val::Variables(_) => return "*lazy.MapValue".to_owned(),
+            Val::Format(_) => "kubernetes.Format",
             Val::Optional(_) => return "*types.Optional".to_owned(),
             Val::Null => "Null",
             _ => self.type_name(),

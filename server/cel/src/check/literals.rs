@@ -9,7 +9,7 @@ use cel::common::ast::operators::{INDEX, OPT_INDEX};
 use fieldmanager_value::internal::level;
 
 use super::checker::Checked;
-use super::types::{Steps, Type};
+use super::types::{Steps, TYPES, Type};
 use crate::evaluate;
 use crate::expression::Expr;
 use crate::functions::{self, format_string};
@@ -193,7 +193,7 @@ fn pattern_fault(pattern: &str) -> Option<String> {
 }
 
 /// Why a program cannot be made: a constant pattern that is wrong, or a constant that cannot be converted.
-pub(crate) fn wrong_constant(tree: &Tree) -> Option<String> {
+pub(crate) fn wrong_constant(tree: &Tree, checked: &Checked<'_>) -> Option<String> {
     // A node follows those that it uses, so the conversion of a converted constant finds its argument here.
     let mut converted: BTreeMap<Id, Val<'static>> = BTreeMap::new();
     for (at, node) in tree.nodes.iter().enumerate() {
@@ -214,6 +214,13 @@ pub(crate) fn wrong_constant(tree: &Tree) -> Option<String> {
                         _ => Val::Map(MapVal::Made(Arc::default())),
                     };
                     converted.insert(at, empty);
+                }
+                continue;
+            }
+            // What is a type must have the name of one.
+            Form::Name(name) if !TYPES.contains(&name.as_str()) => {
+                if let Some(Type::Meta(_)) = checked.types.get(at) {
+                    return Some(format!("reference to undefined type: {name}"));
                 }
                 continue;
             }

@@ -144,7 +144,7 @@ impl<'s> RuleChecks<'s> {
             }
 
             // The types are right here, so it is known whether `oldSelf` is used, unlike in the refusals above.
-            if let Some(fault) = literals::wrong_constant(&tree) {
+            if let Some(fault) = literals::wrong_constant(&tree, &checked) {
                 return Err(RefusedRule {
                     reason: format!("{program} instantiation failed: {fault}"),
                     uses_old_self: checked.uses_old_self,

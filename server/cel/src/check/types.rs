@@ -382,3 +382,25 @@ impl<'s> Bindings<'s> {
         }
     }
 }
+
+/// The names of types.
+pub(crate) const TYPES: [&str; 18] = [
+    "null_type",
+    "bool",
+    "int",
+    "uint",
+    "double",
+    "string",
+    "bytes",
+    "list",
+    "map",
+    "type",
+    "optional_type",
+    "google.protobuf.Duration",
+    "google.protobuf.Timestamp",
+    "net.IP",
+    "net.CIDR",
+    "kubernetes.URL",
+    "kubernetes.Quantity",
+    "kubernetes.Semver",
+];

@@ -151,7 +151,7 @@ const BY_OVERLOAD: [&str; 12] = [
 
 /// The function with a number of arguments, including the one that a member is called on. A name may have dots.
 pub(crate) fn find(name: &str, arguments: usize, is_member: bool) -> Option<&'static Function> {
-    let known = FUNCTIONS.get(name)?;
+    let known = FUNCTIONS.get(name.strip_prefix('.').unwrap_or(name))?;
     known
         .iter()
         .find(|function| function.is(arguments, is_member))
@@ -170,7 +170,8 @@ pub(crate) fn named(
         return fault;
     };
     if !chooses(function, is_compiled) {
-        if message == "no such overload" && !operators::is_known(function.name, first) {
+        let is_named = !is_compiled && !operators::is_known(function.name, first);
+        if message == "no such overload" && is_named {
             return Fault::Error(format!("{message}: {}", function.name));
         }
         return fault;

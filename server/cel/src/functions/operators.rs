@@ -229,9 +229,12 @@ fn ordered<'a>(arguments: &[Val<'a>], holds: fn(Ordering) -> bool) -> Outcome<'a
     let [a, b] = arguments else {
         return no_overload();
     };
+    let is_nan = |value: &Val<'_>| matches!(value, Val::Double(number) if number.is_nan());
     match a.compare(b) {
         Some(order) => Ok(Val::Bool(holds(order))),
-        None if compare_numbers(a, b).is_some() => fault("NaN values cannot be ordered"),
+        None if is_nan(a) || compare_numbers(a, b).is_some() => {
+            fault("NaN values cannot be ordered")
+        }
         None => no_overload(),
     }
 }
