@@ -211,7 +211,7 @@ fn reworded<'m>(source: &str, line: usize, column: usize, message: &'m str) -> &
     let lines = source.split('\n').take(line);
     let before = lines.map(|line| line.chars().count() + 1).sum::<usize>() + column;
     let text: String = source.chars().take(before).collect();
-    let name = text.trim_end().strip_suffix('(').unwrap_or_default();
+    let name = text.rsplit_once('(').map_or("", |(name, _)| name);
     let is_list = [".map", ".filter"]
         .iter()
         .any(|name_of| name.trim_end().ends_with(name_of));

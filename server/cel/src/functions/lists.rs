@@ -134,9 +134,10 @@ fn is_sorted(list: &ListVal<'_>) -> Result<bool, Fault> {
     let mut previous: Option<Val<'_>> = None;
     for item in list.iter() {
         let item = item?;
+        // Values of different types have no order, which is no fault here.
         match previous.as_ref().map(|previous| previous.compare(&item)) {
+            _ if !is_ordered(&item) => return no_overload(),
             Some(Some(Ordering::Greater)) => return Ok(false),
-            Some(None) => return no_overload(),
             _ => previous = Some(item),
         }
     }
@@ -155,8 +156,8 @@ fn extreme<'a>(list: &ListVal<'a>, replaces: Ordering, name: &str) -> Outcome<'a
     for item in list.iter() {
         let item = item?;
         match best.as_ref().map(|best| best.compare(&item)) {
-            Some(None) => return no_overload(),
-            Some(Some(order)) if order != replaces => {}
+            _ if !is_ordered(&item) => return no_overload(),
+            Some(order) if order != Some(replaces) => {}
             _ => best = Some(item),
         }
     }

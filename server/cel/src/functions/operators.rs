@@ -58,7 +58,7 @@ pub(super) fn is_known(operator: &str, value: &Val<'_>) -> bool {
     let is_text = matches!(value, Val::String(_) | Val::Bytes(_));
     match operator {
         _ if matches!(value, Val::String(_) | Val::Duration(_) | Val::Timestamp(_)) => true,
-        "matches" => false,
+        "matches" | "sort" => false,
         "size" => is_text || matches!(value, Val::List(_) | Val::Map(_)),
         LESS | LESS_EQUALS | GREATER | GREATER_EQUALS => {
             is_number || is_text || matches!(value, Val::Bool(_))
