@@ -475,7 +475,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         let keys = match &range {
             Val::Map(map) => Some(map.keys(self.meter)?),
             Val::List(_) => None,
-            other => return not_iterable(other),
+            other => return not_iterable(other, fold.has_two),
         };
         let slot = fold.slot;
         // A variable is found by its position, so nothing may be above the slot of the accumulator.
@@ -644,9 +644,13 @@ struct Made<'a> {
     entries: BTreeMap<Key, Val<'a>>,
 }
 
-fn not_iterable<'a>(range: &Val<'_>) -> Outcome<'a> {
+fn not_iterable<'a>(range: &Val<'_>, has_two: bool) -> Outcome<'a> {
     let found = range.go_type();
-    fault(format!("got '{found}', expected iterable type"))
+    fault(if has_two {
+        format!("unsupported comprehension range type: {found}")
+    } else {
+        format!("got '{found}', expected iterable type")
+    })
 }
 
 /// The cost of a list of one item: nothing if it is a constant.

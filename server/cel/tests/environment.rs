@@ -383,6 +383,11 @@ fn values_of_any_type_are_those_of_cel_go() {
             5,
         ),
         ("dyn(variables)[0]", "no such overload", 4),
+        (
+            "object.metadata.name.all(i, e, true)",
+            "unsupported comprehension range type: types.String",
+            3,
+        ),
     ] {
         let expression = environment.compile(source, &[ExpressionType::Any]).unwrap();
         let mut activation = environment.activate(&inputs, None, BUDGET);
