@@ -63,6 +63,7 @@ impl Suite for Expressions {
             return Ok(out);
         }
 
+        // Only the words and forms that docs/deviations.md lists may differ.
         let says = |answer: &Json, words: &str| {
             let mut texts = answer.as_object().into_iter().flatten();
             texts.any(|(_, text)| text.as_str().is_some_and(|text| text.contains(words)))
@@ -160,6 +161,8 @@ fn answer(case: &Json) -> Json {
     if flag(case, "new") {
         environment = environment.for_new();
     }
+
+    // A variable that is refused is an error of what uses it.
     let mut out = Map::new();
     for variable in items(case, "variables") {
         let name = text(variable, "name");
@@ -182,9 +185,9 @@ fn answer(case: &Json) -> Json {
     };
 
     let user = user(member(case, "user"));
-    let access = Access(user.name.clone());
+    let access = NamedAuthorizer(user.name.clone());
     let authorizer = flag(case, "hasAuthorizer").then_some(&access as &dyn Authorizer);
-    let known = Known::of(case);
+    let known = CaseValues::of(case);
     let inputs = known.inputs(case, &user);
     let mut activation = inputs.activate(&environment, authorizer, BUDGET);
     let (name, answer) = match activation.evaluate(&expression) {
@@ -203,7 +206,7 @@ fn answer(case: &Json) -> Json {
 }
 
 /// The values of a case.
-struct Known {
+struct CaseValues {
     object: Option<Value>,
     old: Option<Value>,
     params: Option<Value>,
@@ -211,10 +214,10 @@ struct Known {
     options: Value,
 }
 
-impl Known {
+impl CaseValues {
     fn of(case: &Json) -> Self {
         let read = |name| Some(own(case.get(name)?)).filter(|value| !value.is_null());
-        Known {
+        CaseValues {
             object: read("object"),
             old: read("oldObject"),
             params: read("params").filter(|_| flag(case, "hasParams")),
@@ -232,6 +235,8 @@ impl Known {
         );
         let resource = ["group", "version", "resource"].map(|name| text(resource, name));
         let [group, version, name] = resource;
+
+        // The request is described as for a policy, whose objects are those of the case.
         let request = AdmissionRequest {
             operation: match text(case, "operation") {
                 "CREATE" => AdmissionOperation::Create,
@@ -251,6 +256,7 @@ impl Known {
             old: self.old.as_ref(),
             object: self.object.as_ref(),
         };
+
         Inputs {
             object: self.object.as_ref(),
             old: self.old.as_ref(),
@@ -282,9 +288,9 @@ fn user(user: &Json) -> User {
 }
 
 /// What the oracle has too: it allows `get`, and `broken` fails. It knows the name of the user.
-struct Access(String);
+struct NamedAuthorizer(String);
 
-impl Authorizer for Access {
+impl Authorizer for NamedAuthorizer {
     fn decide(&self, question: &AccessQuestion) -> Option<AccessDecision> {
         let who = match &question.service_account {
             Some((namespace, name)) => format!("system:serviceaccount:{namespace}:{name}"),
@@ -363,7 +369,9 @@ fn without_texts(answer: &Json) -> Json {
         "recursion limit exceeded",
         "lookahead limit exceeded",
     ];
+
     crate::json::with_strings(answer, &|text| {
+        // Where a parser stops depends on how it goes on after a fault.
         let is_syntax = |part: &&str| text.contains(part);
         if SYNTAX.iter().any(is_syntax) {
             let before = text
@@ -372,6 +380,7 @@ fn without_texts(answer: &Json) -> Json {
                 .unwrap_or_default();
             return format!("{before}: syntax error");
         }
+
         let (before, rest) = text.split_once(" resulted in error: ").unwrap_or_default();
         if PARSERS.iter().any(|parser| rest.contains(parser)) {
             return format!("{before}: parser");

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::spoil::spoil;
-use super::write::{Kind, Writer};
+use super::write::{TemplateKind, TemplateWriter};
 use crate::generate::random::Random;
 use crate::rules::generate::object;
 
@@ -13,13 +13,13 @@ pub(super) fn case(seed: u64) -> Json {
     let is_wrong = seed % 5 == 4;
     let (has_params, has_access) = (random.chance(60), random.chance(50));
     let names = random.of(&[vec![], vec!["x"], vec!["x", "y"], vec!["spec", "x"]]);
-    let mut writer = Writer::new(&mut random, has_params, has_access);
+    let mut writer = TemplateWriter::new(&mut random, has_params, has_access);
 
     // A variable uses those before it, and one that does not compile is a fault of what uses it.
     let mut variables = Vec::new();
     for name in names {
         let (kind, text) = match name {
-            "spec" => (Kind::Any, "object.spec".to_owned()),
+            "spec" => (TemplateKind::Any, "object.spec".to_owned()),
             _ => writer.variable(),
         };
         let text = if is_wrong && writer.random.chance(10) {
@@ -33,16 +33,16 @@ pub(super) fn case(seed: u64) -> Json {
 
     let (kind, returns) = writer.random.weighted(
         &[
-            (8, (Kind::Bool, "bool")),
-            (6, (Kind::Text, "string")),
-            (4, (Kind::Text, "either")),
-            (4, (Kind::Any, "bool")),
-            (20, (Kind::Bool, "")),
-            (10, (Kind::Text, "")),
-            (8, (Kind::Int, "")),
-            (6, (Kind::Texts, "")),
+            (8, (TemplateKind::Bool, "bool")),
+            (6, (TemplateKind::Text, "string")),
+            (4, (TemplateKind::Text, "either")),
+            (4, (TemplateKind::Any, "bool")),
+            (20, (TemplateKind::Bool, "")),
+            (10, (TemplateKind::Text, "")),
+            (8, (TemplateKind::Int, "")),
+            (6, (TemplateKind::Texts, "")),
         ],
-        (Kind::Any, ""),
+        (TemplateKind::Any, ""),
     );
     let depth = writer.random.between(1, 3);
     let mut expression = writer.write(kind, depth);
@@ -116,6 +116,8 @@ fn request(random: &mut Random) -> Json {
             crate::json::set(&mut user, name, value);
         }
     }
+
+    // A namespace may be absent, or lack what expressions ask for.
     let namespace = match random.below(4) {
         0 => Json::Null,
         1 => json!({"metadata": {"name": "team"}, "spec": {}, "status": {}}),
@@ -130,6 +132,7 @@ fn request(random: &mut Random) -> Json {
             }]},
         }),
     };
+
     json!({
         "user": user, "namespaceObject": namespace,
         "namespace": if namespace.is_null() { "" } else { "team" },

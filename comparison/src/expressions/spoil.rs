@@ -74,6 +74,7 @@ pub(super) fn spoil(random: &mut Random, text: String) -> String {
                 "$ ? $ : $",
                 "object.spec.f($)",
             ]);
+
             let mut parts = pattern.split('$');
             let mut out = parts.next().unwrap_or_default().to_owned();
             for part in parts {
@@ -114,6 +115,8 @@ fn change(random: &mut Random, mut text: String) -> String {
 fn cut(random: &mut Random, text: &str) -> String {
     let mut characters: Vec<char> = text.chars().collect();
     let at = random.below(characters.len().max(1));
+
+    // Characters of the syntax, and some that no expression has.
     match random.below(3) {
         0 if !characters.is_empty() => {
             characters.remove(at);

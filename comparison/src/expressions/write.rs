@@ -8,7 +8,7 @@ use crate::rules::expressions::Expressions;
 
 /// The type of an expression, as far as templates distinguish it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum TemplateKind {
     Bool,
     Int,
     Double,
@@ -20,12 +20,12 @@ pub(super) enum Kind {
 }
 
 /// Writes expressions of a policy.
-pub(super) struct Writer<'r> {
+pub(super) struct TemplateWriter<'r> {
     pub(super) random: &'r mut Random,
     has_params: bool,
     has_access: bool,
     /// The variables that can be used, with their types.
-    pub(super) variables: Vec<(&'static str, Kind)>,
+    pub(super) variables: Vec<(&'static str, TemplateKind)>,
 }
 
 /// The templates of each type, below a line with its name; those of `access` are about the authorizer. `$o` is an object and
@@ -91,9 +91,9 @@ const UNTYPED: [(&str, &str); 8] = [
     ("self.data", "bytes(self.data)"),
 ];
 
-impl<'r> Writer<'r> {
+impl<'r> TemplateWriter<'r> {
     pub(super) fn new(random: &'r mut Random, has_params: bool, has_access: bool) -> Self {
-        Writer {
+        TemplateWriter {
             random,
             has_params,
             has_access,
@@ -102,53 +102,55 @@ impl<'r> Writer<'r> {
     }
 
     /// The type and the expression of a variable.
-    pub(super) fn variable(&mut self) -> (Kind, String) {
+    pub(super) fn variable(&mut self) -> (TemplateKind, String) {
         let kind = self.random.of(&[
-            Kind::Bool,
-            Kind::Int,
-            Kind::Text,
-            Kind::Texts,
-            Kind::Ints,
-            Kind::Double,
-            Kind::Any,
-            Kind::Any,
-            Kind::Any,
+            TemplateKind::Bool,
+            TemplateKind::Int,
+            TemplateKind::Text,
+            TemplateKind::Texts,
+            TemplateKind::Ints,
+            TemplateKind::Double,
+            TemplateKind::Any,
+            TemplateKind::Any,
+            TemplateKind::Any,
         ]);
         let depth = self.random.below(3);
         (kind, self.write(kind, depth))
     }
 
     /// An expression.
-    pub(super) fn write(&mut self, kind: Kind, depth: usize) -> String {
+    pub(super) fn write(&mut self, kind: TemplateKind, depth: usize) -> String {
         let known = self.variables.iter().filter(|(_, of)| *of == kind);
         let known: Vec<&'static str> = known.map(|(name, _)| *name).collect();
         if !known.is_empty() && self.random.chance(20) {
             return format!("variables.{}", self.random.name(&known));
         }
+
         // Those of rules are about the spec.
-        if kind != Kind::Any && (depth == 0 || self.random.chance(35)) {
+        if kind != TemplateKind::Any && (depth == 0 || self.random.chance(35)) {
             return self.of_rules(kind, depth);
         }
         let name = match kind {
-            Kind::Bool => "bool",
-            Kind::Int => "int",
-            Kind::Text => "text",
-            Kind::Texts => "texts",
-            Kind::Double | Kind::Ints => return self.of_rules(kind, depth),
-            Kind::Any if self.has_access && self.random.chance(8) => "access",
-            Kind::Any if depth > 0 && self.random.chance(35) => {
+            TemplateKind::Bool => "bool",
+            TemplateKind::Int => "int",
+            TemplateKind::Text => "text",
+            TemplateKind::Texts => "texts",
+            TemplateKind::Double | TemplateKind::Ints => return self.of_rules(kind, depth),
+            TemplateKind::Any if self.has_access && self.random.chance(8) => "access",
+            TemplateKind::Any if depth > 0 && self.random.chance(35) => {
                 let kind = self.random.of(&[
-                    Kind::Bool,
-                    Kind::Int,
-                    Kind::Text,
-                    Kind::Texts,
-                    Kind::Double,
-                    Kind::Ints,
+                    TemplateKind::Bool,
+                    TemplateKind::Int,
+                    TemplateKind::Text,
+                    TemplateKind::Texts,
+                    TemplateKind::Double,
+                    TemplateKind::Ints,
                 ]);
                 return self.write(kind, depth);
             }
-            Kind::Any => "any",
+            TemplateKind::Any => "any",
         };
+
         let templates = BY_TYPE.get(name).map_or(&[][..], Vec::as_slice);
         // Without room for parts, one is taken that has none.
         for _ in 0..50 {
@@ -180,13 +182,13 @@ impl<'r> Writer<'r> {
         for part in parts {
             let (name, rest) = part.split_at_checked(1).unwrap_or((part, ""));
             let kind = match name {
-                "b" => Kind::Bool,
-                "i" => Kind::Int,
-                "d" => Kind::Double,
-                "t" => Kind::Text,
-                "l" => Kind::Texts,
-                "n" => Kind::Ints,
-                _ => Kind::Any,
+                "b" => TemplateKind::Bool,
+                "i" => TemplateKind::Int,
+                "d" => TemplateKind::Double,
+                "t" => TemplateKind::Text,
+                "l" => TemplateKind::Texts,
+                "n" => TemplateKind::Ints,
+                _ => TemplateKind::Any,
             };
             let filled = match name {
                 "o" => self.object().to_owned(),
@@ -194,6 +196,7 @@ impl<'r> Writer<'r> {
                 "f" => self.random.name(&FIELDS).to_owned(),
                 _ => self.write(kind, depth),
             };
+
             // A method or an operator must not apply to the last part alone.
             let is_open =
                 filled.contains(' ') && !(filled.starts_with('(') && filled.ends_with(')'));
@@ -227,15 +230,15 @@ impl<'r> Writer<'r> {
     }
 
     /// An expression that rules have too, about the spec of an object.
-    fn of_rules(&mut self, kind: Kind, depth: usize) -> String {
+    fn of_rules(&mut self, kind: TemplateKind, depth: usize) -> String {
         let mut rules = Expressions::new(self.random, "spec", false);
         let text = match kind {
-            Kind::Bool => rules.boolean(depth),
-            Kind::Int => rules.int(depth),
-            Kind::Double => rules.double(depth),
-            Kind::Texts => rules.string_list(depth),
-            Kind::Ints => rules.int_list(depth),
-            Kind::Text | Kind::Any => rules.string(depth),
+            TemplateKind::Bool => rules.boolean(depth),
+            TemplateKind::Int => rules.int(depth),
+            TemplateKind::Double => rules.double(depth),
+            TemplateKind::Texts => rules.string_list(depth),
+            TemplateKind::Ints => rules.int_list(depth),
+            TemplateKind::Text | TemplateKind::Any => rules.string(depth),
         };
         let text = UNTYPED.into_iter().fold(text, |text, (typed, untyped)| {
             if self.random.chance(90) {
