@@ -454,8 +454,32 @@ fn wrong_constants_are_refused_with_the_words_of_cel_go() {
             "compilation failed: ERROR: <input>:1:1: unable to unescape string",
         ),
     ] {
+        // The other lines show the place in the source.
         let refused = environment.compile(source, &[ExpressionType::Any]);
         let text = refused.unwrap_err();
         assert_eq!(text.lines().next(), Some(expected), "{source}");
+    }
+}
+
+#[test]
+fn lists_with_nan_are_sorted_without_a_fault() {
+    let environment = environment();
+    let evaluated = |source: &str| {
+        let expression = environment.compile(source, &[ExpressionType::Any]).unwrap();
+        let mut activation = environment.activate(&[], None, BUDGET);
+        activation.evaluate(&expression).unwrap().written()
+    };
+    // As in Go, a NaN in a short list stays where it is, and nothing passes it.
+    let short = evaluated("[3.0, 2.0, 0.0 / 0.0, 1.0, 0.0].sort()");
+    assert_eq!(
+        short,
+        "[double(2), double(3), double(NaN), double(0), double(1)]"
+    );
+    for count in [13, 64, 300] {
+        let list = format!(
+            "lists.range({count}).map(i, i % 3 == 0 ? 0.0 / 0.0 : double(i * 7919 % 641)).sort()"
+        );
+        assert_eq!(evaluated(&format!("{list}.size()")), count.to_string());
+        assert_eq!(evaluated(&format!("{list}[{count} - 1]")), "double(NaN)");
     }
 }

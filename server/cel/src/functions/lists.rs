@@ -204,9 +204,33 @@ fn sorted<'a>(keys: Vec<Val<'a>>, items: Vec<Val<'a>>, meter: &mut Meter) -> Out
     if types.any(|name| Some(name) != first) {
         return fault("list elements must have the same type");
     }
-    keyed.sort_by(|(a, _), (b, _)| a.compare(b).unwrap_or(Ordering::Equal));
+    if keyed.len() <= MAX_INSERTED {
+        keyed = inserted(keyed);
+    } else {
+        // NaN has no order, which a sort needs: it is last.
+        let is_nan = |key: &Val<'_>| key.compare(key).is_none();
+        keyed.sort_by(|(a, _), (b, _)| {
+            let order = a.compare(b);
+            order.unwrap_or_else(|| is_nan(a).cmp(&is_nan(b)))
+        });
+    }
 
     Ok(Val::list(keyed.into_iter().map(|(_, item)| item).collect()))
+}
+
+/// The most items that Go sorts by inserting each, which decides about the place of a NaN.
+const MAX_INSERTED: usize = 12;
+
+/// Items in the order of their keys. A smaller key does not pass one that it has no order with.
+fn inserted<'a>(keyed: Vec<(Val<'a>, Val<'a>)>) -> Vec<(Val<'a>, Val<'a>)> {
+    let mut out: Vec<(Val<'a>, Val<'a>)> = Vec::with_capacity(keyed.len());
+    for (key, item) in keyed {
+        let is_before =
+            |(other, _): &&(Val<'a>, Val<'a>)| key.compare(other) == Some(Ordering::Less);
+        let passed = out.iter().rev().take_while(is_before).count();
+        out.insert(out.len() - passed, (key, item));
+    }
+    out
 }
 
 /// Whether the type of a value has an order.
