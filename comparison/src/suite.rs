@@ -109,6 +109,32 @@ pub(crate) fn any_agrees<S: Suite + ?Sized>(
     Ok(None)
 }
 
+/// The answer of Go to a case of one request.
+///
+/// # Errors
+///
+/// If the oracle cannot read the request.
+pub(crate) fn answer_of<'a>(case: &Value, answers: &'a [Value]) -> Result<&'a Value, Error> {
+    let answer = answers.first().unwrap_or(&Value::Null);
+    if answer.get("requestError").is_some() {
+        return Err(Error::Request(format!("{case}: {answer}")));
+    }
+    Ok(answer)
+}
+
+/// Whether the cost of an answer is as near to the costs of Go as these are to one another: a loop over a map visits it in a
+/// random order, so that all answers of Go can miss the cost of one order.
+pub(crate) fn has_near_cost(answer: &Value, variants: &[Value]) -> bool {
+    let cost = |answer: &Value| member(answer, "cost").as_u64();
+    let costs: Vec<u64> = variants.iter().filter_map(cost).collect();
+    let (Some(least), Some(most)) = (costs.iter().min(), costs.iter().max()) else {
+        return false;
+    };
+    // Go always has the same cost where no order counts, and then nothing is near.
+    let near = least.saturating_sub(most - least)..=most + (most - least);
+    cost(answer).is_some_and(|cost| near.contains(&cost))
+}
+
 /// A verdict, or the reason for which there is none.
 pub type Judged = Result<Verdict, Error>;
 

@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 use crate::json::{back, member, own, same_value, text};
 use crate::oracle::Oracle;
 use crate::shrink::Cut;
+use crate::suite::answer_of;
 use crate::{Difference, Error, Judged, Suite, Verdict};
 
 /// The rule for values of the wrong type, whose text shows the values of Go.
@@ -36,10 +37,7 @@ impl Suite for Mutating {
     }
 
     fn compare(&mut self, _: &mut dyn Oracle, case: &Json, answers: &[Json]) -> Judged {
-        let theirs = answers.first().unwrap_or(&Json::Null);
-        if theirs.get("requestError").is_some() {
-            return Err(Error::Request(format!("{case}: {theirs}")));
-        }
+        let theirs = answer_of(case, answers)?;
         let ours = answer(case)?;
         let mut out = Verdict::default();
         let kind = text(case, "patchType");

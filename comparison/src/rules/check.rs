@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use crate::json::{member, own};
 use crate::oracle::Oracle;
 use crate::shrink::Cut;
-use crate::suite::{GO_MAP_ORDER, any_agrees};
+use crate::suite::{GO_MAP_ORDER, answer_of, any_agrees, has_near_cost};
 use crate::{Difference, Error, Suite, Verdict};
 
 /// The rule for errors whose text quotes a Go package: what a parser of times, addresses or versions found.
@@ -31,10 +31,7 @@ impl Suite for Rules {
         case: &Json,
         answers: &[Json],
     ) -> Result<Verdict, Error> {
-        let reference = answers.first().unwrap_or(&Json::Null);
-        if reference.get("requestError").is_some() {
-            return Err(Error::Request(format!("{case}: {reference}")));
-        }
+        let reference = answer_of(case, answers)?;
         let mut out = Verdict::default();
         // The API server refuses a definition with such a rule, so that it is never evaluated.
         if reference.get("refused").is_some() || reference.get("errors").is_none() {
@@ -70,8 +67,7 @@ impl Suite for Rules {
         Ok(out)
     }
 
-    /// A loop in a loop visits a map in several random orders, so that all answers of Go can miss the cost of one order.
-    /// The cost must then be as near to theirs as they are to one another.
+    /// A loop in a loop visits a map in several random orders, which decide about the cost alone.
     fn by_chance(
         &mut self,
         oracle: &mut dyn Oracle,
@@ -84,13 +80,7 @@ impl Suite for Rules {
         }
 
         let candidate = answer(case);
-        let costs: Vec<u64> = variants.iter().filter_map(cost).collect();
-        let (Some(least), Some(most)) = (costs.iter().min(), costs.iter().max()) else {
-            return Ok(None);
-        };
-        // Go always has the same cost where no order counts, and then nothing is near.
-        let near = least.saturating_sub(most - least)..=most + (most - least);
-        let is_near = cost(&candidate).is_some_and(|cost| near.contains(&cost));
+        let is_near = has_near_cost(&candidate, variants);
         let is_same = |name| {
             let mut answers = variants.iter();
             answers.all(|variant| variant.get(name) == candidate.get(name))
@@ -111,10 +101,6 @@ impl Suite for Rules {
             Cut::whole("/old"),
         ]
     }
-}
-
-fn cost(answer: &Json) -> Option<u64> {
-    answer.get("cost")?.as_u64()
 }
 
 /// The answer of the library.
