@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use flate2::{Compression, GzBuilder};
-use serde_json::Value as Json;
 use xshell::{Shell, cmd};
 
 use crate::run::{has, succeeds, target, variable, workspace};
 use crate::third_party::{check_program, third_party};
+
+/// The version of every package of the workspace.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The platforms of archives.
 const PLATFORMS: [Platform; 6] = [
@@ -109,7 +111,7 @@ pub(crate) fn licences(program: &str) -> Result<()> {
 pub(crate) fn release() -> Result<()> {
     let shell = Shell::new()?;
     shell.change_dir(workspace());
-    check_versions(&shell, &version(&shell)?)?;
+    check_versions(&shell)?;
     if let Some(reason) = last_release(&shell)? {
         println!("skipped: {reason}");
     }
@@ -205,43 +207,13 @@ pub(crate) fn last_release(shell: &Shell) -> Result<Option<&'static str>> {
     Ok(None)
 }
 
-/// The version of the workspace.
-fn version(shell: &Shell) -> Result<String> {
-    let metadata = cmd!(
-        shell,
-        "cargo metadata --no-deps --locked --format-version 1"
-    )
-    .quiet()
-    .read()?;
-    let metadata: Json = serde_json::from_str(&metadata)?;
-    let packages = members(&metadata).context("cargo metadata has no packages")?;
-    let program = packages
-        .iter()
-        .find(|package| text(package, "name") == "fieldmanager-cli");
-    let version = program.map(|package| text(package, "version"));
-    Ok(version
-        .context("there is no package of the command")?
-        .to_owned())
-}
-
-/// The packages of `cargo metadata`.
-fn members(metadata: &Json) -> Option<&Vec<Json>> {
-    metadata.get("packages")?.as_array()
-}
-
-/// A text of a package; empty if it has none.
-fn text<'a>(package: &'a Json, name: &str) -> &'a str {
-    let text = package.get(name).and_then(Json::as_str);
-    text.unwrap_or_default()
-}
-
 /// Fails if a file states another version, or the changelog none.
-fn check_versions(shell: &Shell, version: &str) -> Result<()> {
-    let stated = VERSIONED.map(|(file, around)| (file, around.replace('@', version)));
+fn check_versions(shell: &Shell) -> Result<()> {
+    let stated = VERSIONED.map(|(file, around)| (file, around.replace('@', VERSION)));
     // The launcher of npm names the package of each platform.
     let packages = PLATFORMS.iter().filter(|known| !known.npm.is_empty());
     let packages = packages.map(|known| {
-        let wanted = format!("fieldmanager/{}\": \"{version}\"", known.npm);
+        let wanted = format!("fieldmanager/{}\": \"{VERSION}\"", known.npm);
         ("integrations/javascript/package.json", wanted)
     });
     for (file, wanted) in stated.into_iter().chain(packages) {
@@ -249,15 +221,15 @@ fn check_versions(shell: &Shell, version: &str) -> Result<()> {
             bail!("{file}: expected `{wanted}`");
         }
     }
-    if !shell.read_file("CHANGELOG.md")?.contains(version) {
-        bail!("CHANGELOG.md: expected a section for {version}");
+    if !shell.read_file("CHANGELOG.md")?.contains(VERSION) {
+        bail!("CHANGELOG.md: expected a section for {VERSION}");
     }
     Ok(())
 }
 
 /// Packs a program with completions, man pages and licences.
 fn archive(shell: &Shell, platform: Platform, program: &Path, licences: &Path) -> Result<()> {
-    let name = format!("fieldmanager-{}-{}", version(shell)?, platform.triple);
+    let name = format!("fieldmanager-{VERSION}-{}", platform.triple);
     let folder = target().join("archives").join(&name);
     shell.remove_path(&folder)?;
     shell.create_dir(folder.join("completions"))?;

@@ -17,13 +17,13 @@ const OPENAPI_V3_INDEX: &[u8] = include_bytes!("data/openapi_v3.json.gz");
 const OPENAPI_V3: &[u8] = include_bytes!("data/openapi_v3.bin.gz");
 
 /// The objects that exist from the start, with names in place of what each server has of its own.
-pub(super) static OBJECTS_LIST: LazyLock<List> =
-    LazyLock::new(
-        || match embedded("objects", Value::from_json(&text("objects", OBJECTS))) {
-            Value::List(objects) => objects,
-            _ => embedded("objects", Err("it is not a list")),
-        },
-    );
+pub(super) static OBJECTS_LIST: LazyLock<List> = LazyLock::new(|| {
+    let objects = embedded("objects", Value::from_json(&text("objects", OBJECTS)));
+    embedded(
+        "objects",
+        objects.as_list().cloned().ok_or("it is not a list"),
+    )
+});
 pub(super) static VERSION_VALUE: LazyLock<Value> =
     LazyLock::new(|| embedded("version", Value::from_json(&text("version", VERSION))));
 

@@ -47,8 +47,8 @@ pub(crate) fn bootstrap_objects(time: &str, network: ServiceNetwork) -> Vec<Valu
         ("10.96.0.1", network.of_kubernetes().to_string().into()),
     ];
 
-    let replaced = |object: &Value| replaced(object, &own).unwrap_or_else(|| object.clone());
-    data::OBJECTS_LIST.iter().map(replaced).collect()
+    let of_server = |object: &Value| replaced(object, &own).unwrap_or_else(|| object.clone());
+    data::OBJECTS_LIST.iter().map(of_server).collect()
 }
 
 /// A recorded value with its own text in place of each name, or nothing if it has none of the names.

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &LintArgs, files: Files) -> Result<ExitCode, Failure> {
     }
     let mut reports = Vec::new();
     let cluster = LiveCluster::of_live(&args.live, !args.files.is_empty())?;
-    let (mut clean, mut is_many) = (0, false);
+    let (mut clean, mut is_many) = (0, cluster.is_some());
     // Most of many objects have no faults. One alone has the name of its file.
     let mut add = |name: Option<String>, file: &str, object: &Value| {
         let report = lint(object, &options);
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &LintArgs, files: Files) -> Result<ExitCode, Failure> {
         )?,
         None => output::print_lines(reports.iter().flat_map(lines))?,
     }
-    if (is_many || cluster.is_some()) && args.output.is_none() {
+    if is_many && args.output.is_none() {
         let sum = format!(
             "nothing found in {clean} of {} objects",
             clean + reports.len()
