@@ -155,21 +155,17 @@ impl<'a, 'e> Evaluation<'a, 'e> {
                 }
             }
 
-            // A list or a map is charged even if an item fails: `||` may ignore the error, but the cost remains.
             Expr::List(items) => {
                 let out = self.list(items);
-                self.meter.charge(LIST)?;
-                out
+                self.charged(LIST, out)
             }
             Expr::Map(entries) => {
                 let out = self.map(entries);
-                self.meter.charge(MAP)?;
-                out
+                self.charged(MAP, out)
             }
             Expr::Message(name, fields) => {
                 let out = self.message(name, fields);
-                self.meter.charge(MESSAGE)?;
-                out
+                self.charged(MESSAGE, out)
             }
             Expr::Fold(fold) => self.fold(fold),
             Expr::Binding(parts, slot) => {
@@ -196,6 +192,14 @@ impl<'a, 'e> Evaluation<'a, 'e> {
                 _ => no_overload(),
             },
         })
+    }
+
+    /// Charges what was made, even if a part failed: `||` may ignore the error, but the cost remains.
+    fn charged(&mut self, cost: u64, made: Outcome<'a>) -> Outcome<'a> {
+        if !made.as_ref().is_err_and(Fault::is_final) {
+            self.meter.charge(cost)?;
+        }
+        made
     }
 
     /// Counts the bytes that an outcome took, which reading the object can make at any access.

@@ -271,8 +271,8 @@ fn entries<F>(
 /// A key as Go formats it with `%q`.
 fn quote_key(key: &Val<'_>) -> String {
     match Key::of(key) {
-        Some(Key::Number(number)) => {
-            let character = u32::try_from(number).ok().and_then(char::from_u32);
+        Some(Key::Number(whole)) => {
+            let character = u32::try_from(whole.number).ok().and_then(char::from_u32);
             let text = character.unwrap_or('\u{fffd}').to_string();
             let quoted = quote(&text);
             format!("'{}'", quoted.trim_matches('"'))

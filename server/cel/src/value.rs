@@ -108,21 +108,54 @@ pub(crate) enum MapVal<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Key {
     Bool(bool),
-    Number(i128),
+    Number(WholeNumber),
     String(Str),
 }
 
+/// A number without a fraction. Its type does not matter when it is compared, but it is a value of this type again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WholeNumber {
+    pub(crate) number: i128,
+    is_unsigned: bool,
+}
+
+impl Ord for WholeNumber {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.number.cmp(&other.number)
+    }
+}
+
+impl PartialOrd for WholeNumber {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for WholeNumber {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for WholeNumber {}
+
 impl Key {
     pub(crate) fn of(value: &Val<'_>) -> Option<Key> {
+        let whole = |number, is_unsigned| {
+            Key::Number(WholeNumber {
+                number,
+                is_unsigned,
+            })
+        };
         Some(match value {
             Val::Bool(flag) => Key::Bool(*flag),
-            Val::Int(number) => Key::Number(i128::from(*number)),
-            Val::Uint(number) => Key::Number(i128::from(*number)),
+            Val::Int(number) => whole(i128::from(*number), false),
+            Val::Uint(number) => whole(i128::from(*number), true),
             #[expect(
                 clippy::cast_possible_truncation,
                 reason = "the number has no fraction"
             )]
-            Val::Double(number) if number.fract() == 0.0 => Key::Number(*number as i128),
+            Val::Double(number) if number.fract() == 0.0 => whole(*number as i128, false),
             Val::String(text) => Key::String(text.clone()),
             _ => return None,
         })
@@ -131,10 +164,10 @@ impl Key {
     pub(crate) fn value<'a>(&self) -> Val<'a> {
         match self {
             Key::Bool(flag) => Val::Bool(*flag),
-            Key::Number(number) => i64::try_from(*number).map_or_else(
-                |_| Val::Uint(u64::try_from(*number).unwrap_or(u64::MAX)),
-                Val::Int,
-            ),
+            Key::Number(whole) => match i64::try_from(whole.number) {
+                Ok(number) if !whole.is_unsigned => Val::Int(number),
+                _ => Val::Uint(u64::try_from(whole.number).unwrap_or(u64::MAX)),
+            },
             Key::String(text) => Val::String(text.clone()),
         }
     }

@@ -383,6 +383,14 @@ fn values_of_any_type_are_those_of_cel_go() {
             5,
         ),
         ("dyn(variables)[0]", "no such overload", 4),
+        ("{1u: object.metadata.name}", "{1u: \"a\"}", 33),
+        ("{1u: object.metadata.name}.map(key, key + 1u)", "[2u]", 48),
+        ("{1: object.metadata.name}[dyn(1u)]", "\"a\"", 35),
+        (
+            "[[1, int(object.missing)].sort()]",
+            "internal error: interface conversion: *types.Err is not traits.Lister: missing method Add",
+            13,
+        ),
         (
             "object.metadata.name.all(i, e, true)",
             "unsupported comprehension range type: types.String",
