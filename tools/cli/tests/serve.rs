@@ -201,10 +201,12 @@ fn definitions_and_objects_of_files_exist_from_the_start() {
         "b.yaml",
         "apiVersion: v1\nkind: Namespace\nmetadata: {name: market}\n",
     );
-    let server = Server::start(&["--load", folder.path().to_str().unwrap()]);
-    let (status, body) = server.get("/apis/example.com/v1/namespaces/market/shops/corner", "");
-    assert_eq!(status, "HTTP/1.1 200 OK", "{body}");
-    assert_eq!(server.stop(), Some(0));
+    for option in ["--load", "--crd"] {
+        let server = Server::start(&[option, folder.path().to_str().unwrap()]);
+        let (status, body) = server.get("/apis/example.com/v1/namespaces/market/shops/corner", "");
+        assert_eq!(status, "HTTP/1.1 200 OK", "{body}");
+        assert_eq!(server.stop(), Some(0));
+    }
 }
 
 #[test]

@@ -101,8 +101,8 @@ pub(crate) struct ServeArgs {
     /// The private key of that certificate, in PEM
     #[arg(long, value_name = "FILE", requires = "etcd_certificate")]
     pub(crate) etcd_key: Option<PathBuf>,
-    /// A file with CustomResourceDefinitions to create at the start, unless the store has them; may be repeated
-    #[arg(long, value_name = "FILE")]
+    /// A folder or a file with CustomResourceDefinitions to create at the start, unless the store has them; may be repeated
+    #[arg(long, value_name = "PATH")]
     pub(crate) crd: Vec<PathBuf>,
     /// A folder or a file with objects to create at the start, unless the store has them; may be repeated
     #[arg(long, value_name = "PATH")]

@@ -464,13 +464,12 @@ fn webhooks(mut builder: Builder, args: &ServeArgs, files: Files) -> Result<Buil
 /// Creates the objects of files: definitions first, then namespaces, then the others.
 async fn load(server: &ApiServer, args: &ServeArgs, files: Files) -> Result<(), Failure> {
     let mut objects: Vec<(u8, PathBuf, Value)> = Vec::new();
-    let paths = args
-        .load
-        .iter()
+    let paths = args.crd.iter().chain(&args.load);
+    let paths = paths
         .map(|path| documents_of(path))
         .collect::<Result<Vec<_>, _>>()?;
 
-    for path in args.crd.iter().cloned().chain(paths.into_iter().flatten()) {
+    for path in paths.into_iter().flatten() {
         for document in files.documents(&path)? {
             // A `List`, as kubectl writes it, stands for its items.
             let items = match document.get("items").and_then(Value::as_list) {
