@@ -133,6 +133,23 @@ impl Status {
         }
     }
 
+    /// A failure with the group, the kind or resource, and the name of an object in its details.
+    #[doc(hidden)]
+    pub fn about(
+        code: u16,
+        reason: &'static str,
+        (group, kind, name): (&str, &str, &str),
+        message: String,
+    ) -> Self {
+        let details = Details {
+            name: name.to_owned(),
+            group: group.to_owned(),
+            kind: kind.to_owned(),
+            causes: Vec::new(),
+        };
+        Self::new(code, reason, message, Some(details))
+    }
+
     /// 400: the request is malformed.
     #[doc(hidden)]
     pub fn bad_request(message: impl Into<String>) -> Self {

@@ -2,9 +2,8 @@
 
 mod generate;
 
-use fieldmanager_access::{
-    AccessTarget, Attributes, GrantError, GrantRequest, RbacPolicy, User, aggregate_rules,
-};
+use fieldmanager_access::{Attributes, RbacPolicy, User, aggregate_rules};
+use fieldmanager_managedfields::Status;
 use fieldmanager_value::Value as Own;
 use serde_json::{Value, json};
 
@@ -115,8 +114,8 @@ fn grant(policy: &RbacPolicy, user: &User, question: &Value) -> Value {
     let object = member(question, "object");
     let resource = text(object, "kind").to_lowercase() + "s";
     let is_cluster = resource.starts_with("cluster");
-    let request = GrantRequest {
-        user,
+    let request = Attributes {
+        group: "rbac.authorization.k8s.io",
         resource: &resource,
         namespace: if is_cluster {
             ""
@@ -124,10 +123,11 @@ fn grant(policy: &RbacPolicy, user: &User, question: &Value) -> Value {
             text(question, "namespace")
         },
         name: text(question, "name"),
+        ..Attributes::new(user, "update")
     };
     let old = question.get("old").map(own);
     let result = policy.check_grant(&request, &own(object), old.as_ref());
-    result.map_or_else(|error| refusal(object, error), |()| json!({}))
+    result.map_or_else(|refused| refusal(&refused), |()| json!({}))
 }
 
 fn aggregate(objects: &[Own], name: &str) -> Option<Vec<Own>> {
@@ -148,22 +148,17 @@ fn aggregate(objects: &[Own], name: &str) -> Option<Vec<Own>> {
 
 fn authorize(policy: &RbacPolicy, user: &User, question: &Value) -> Value {
     let part = |name: &str| text(question, name);
-    let target = if part("path").is_empty() {
-        AccessTarget::Resource {
-            group: part("group"),
-            version: "v1",
-            resource: part("resource"),
-            subresource: part("subresource"),
-            namespace: part("namespace"),
-            name: part("name"),
-        }
-    } else {
-        AccessTarget::Path(part("path"))
+    let attributes = Attributes {
+        path: Some(part("path")).filter(|path| !path.is_empty()),
+        group: part("group"),
+        resource: part("resource"),
+        subresource: part("subresource"),
+        namespace: part("namespace"),
+        name: part("name"),
+        ..Attributes::new(user, part("verb"))
     };
-    let verb = part("verb");
-    let attributes = Attributes { user, verb, target };
     let decision = policy.authorize(&attributes);
-    let message = attributes.forbidden_message(&decision.reason);
+    let message = attributes.forbidden(&decision.reason).message;
 
     if decision.allowed {
         json!({"allowed": true, "reason": decision.reason})
@@ -172,20 +167,6 @@ fn authorize(policy: &RbacPolicy, user: &User, question: &Value) -> Value {
     }
 }
 
-fn refusal(object: &Value, error: GrantError) -> Value {
-    let resource = text(object, "kind").to_lowercase() + "s.rbac.authorization.k8s.io";
-    let name = text(member(object, "metadata"), "name");
-    match error {
-        GrantError::Forbidden(detail) if name.is_empty() => {
-            json!({"code": 403, "message": format!("{resource} is forbidden: {detail}")})
-        }
-        GrantError::Forbidden(detail) => {
-            json!({"code": 403, "message": format!("{resource} {name:?} is forbidden: {detail}")})
-        }
-        GrantError::NotFound(name) => {
-            json!({"code": 404, "message": format!("{resource} {name:?} not found")})
-        }
-        GrantError::BadRequest(message) => json!({"code": 400, "message": message}),
-        GrantError::Internal(message) => json!({"code": 500, "message": message}),
-    }
+fn refusal(refused: &Status) -> Value {
+    json!({"code": refused.code, "message": refused.message})
 }

@@ -9,21 +9,20 @@ use fieldmanager_value::internal::go_format::quote;
 use percent_encoding::percent_decode_str;
 
 use crate::user::MASTERS;
-use crate::{AccessTarget, Attributes, Decision, User};
+use crate::{Attributes, Decision, User};
 
 const AUTHENTICATION: &str = "authentication.k8s.io";
+
+const NO_PREFIXED_PATH: &str = r#"must be a domain-prefixed path (such as "acme.io/foo")"#;
+const INVALID_PATH: &str =
+    r"Invalid path (regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')";
 
 /// The number of groups or values from which on one question asks for all of them first.
 const MANY: usize = 4;
 
 /// The user that the headers `Impersonate-*` of a request ask for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Impersonation {
-    name: String,
-    uid: String,
-    groups: Vec<String>,
-    extra: BTreeMap<String, Vec<String>>,
-}
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Impersonation(User);
 
 /// The ways to allow an impersonation, in the order in which they are tried. All but the last ask first whether the requestor
 /// may do what the request does (`impersonate-on:MODE:VERB`), and then for the verb `impersonate:MODE`.
@@ -43,6 +42,14 @@ pub enum ImpersonationMode {
 
 use ImpersonationMode::{ArbitraryNode, AssociatedNode, Legacy, ServiceAccount, UserInfo};
 
+const MODES: [ImpersonationMode; 5] = [
+    AssociatedNode,
+    ArbitraryNode,
+    ServiceAccount,
+    UserInfo,
+    Legacy,
+];
+
 impl Impersonation {
     /// Reads the headers of a request, whose names are in lower case.
     ///
@@ -54,12 +61,13 @@ impl Impersonation {
     pub fn from_headers<'a>(
         headers: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Option<Self>, Status> {
-        let mut wanted = Impersonation::default();
-        let (mut names, mut uids) = (Vec::new(), Vec::new());
+        let mut wanted = User::default();
+        // The first of several headers counts.
+        let (mut name, mut uid) = (None, None);
         for (header, value) in headers {
             match header.strip_prefix("impersonate-") {
-                Some("user") => names.push(value),
-                Some("uid") => uids.push(value),
+                Some("user") => name = name.or(Some(value)),
+                Some("uid") => uid = uid.or(Some(value)),
                 Some("group") => wanted.groups.push(value.to_owned()),
                 Some(other) => {
                     if let Some(key) = other.strip_prefix("extra-") {
@@ -71,75 +79,39 @@ impl Impersonation {
             }
         }
 
-        // The first of several headers counts.
-        let first = |values: Vec<&str>| values.first().copied().unwrap_or_default().to_owned();
-        wanted.name = first(names);
-        wanted.uid = first(uids);
+        wanted.name = name.unwrap_or_default().to_owned();
+        wanted.uid = uid.unwrap_or_default().to_owned();
         if !wanted.name.is_empty() {
-            Ok(Some(wanted))
-        } else if wanted == Impersonation::default() {
+            Ok(Some(Impersonation(wanted)))
+        } else if wanted == User::default() {
             Ok(None)
         } else {
-            let text = format!(
-                "requested {} without impersonating a user name",
-                wanted.in_go()
-            );
+            let wanted = in_go(&wanted);
+            let text = format!("requested {wanted} without impersonating a user name");
             Err(Status::bad_request(text))
         }
-    }
-
-    /// As Go writes a pointer to `user.DefaultInfo` by `%#v`.
-    fn in_go(&self) -> String {
-        let strings = |items: &[String]| {
-            let items: Vec<String> = items.iter().map(|item| quote(item).to_string()).collect();
-            format!("[]string{{{}}}", items.join(", "))
-        };
-        let groups = match self.groups.as_slice() {
-            [] => "[]string(nil)".to_owned(),
-            groups => strings(groups),
-        };
-        let pair =
-            |(key, values): (&String, &Vec<String>)| format!("{}:{}", quote(key), strings(values));
-        let extra: Vec<String> = self.extra.iter().map(pair).collect();
-        let extra = match extra.join(", ").as_str() {
-            "" => "(nil)".to_owned(),
-            extra => format!("{{{extra}}}"),
-        };
-        format!(
-            r#"&user.DefaultInfo{{Name:"", UID:{}, Groups:{groups}, Extra:map[string][]string{extra}}}"#,
-            quote(&self.uid)
-        )
     }
 
     /// The user in whose name a request is answered, and the mode that allows it.
     ///
     /// `last` is the mode that allowed the requestor's last impersonation: it is tried first, as in kube-apiserver, which
-    /// decides the text of a refusal. `allows` answers a question about the requestor, and `refuse` makes the 403 of a question
-    /// and a reason.
+    /// decides the text of a refusal. `allows` answers a question about the requestor.
     ///
     /// Behaviour: `WithConstrainedImpersonation`, whose feature gate is on by default since 1.36.
     ///
     /// # Errors
     ///
-    /// The first refusal, if no mode allows the impersonation.
-    pub fn user<E>(
+    /// 403: the first refusal, if no mode allows the impersonation.
+    pub fn user(
         &self,
         request: &Attributes<'_>,
         last: Option<ImpersonationMode>,
         mut allows: impl FnMut(&Attributes<'_>) -> Decision,
-        refuse: impl Fn(&Attributes<'_>, &str) -> E,
-    ) -> Result<(User, ImpersonationMode), E> {
-        let all = [
-            AssociatedNode,
-            ArbitraryNode,
-            ServiceAccount,
-            UserInfo,
-            Legacy,
-        ];
-        let others = all.into_iter().filter(|mode| Some(*mode) != last);
+    ) -> Result<(User, ImpersonationMode), Status> {
+        let others = MODES.into_iter().filter(|mode| Some(*mode) != last);
         let mut first_refusal = None;
         for mode in last.into_iter().chain(others) {
-            if !mode.applies(self, request.user) {
+            if !mode.applies(&self.0, request.user) {
                 continue;
             }
             // The answer must not depend on the node.
@@ -150,23 +122,44 @@ impl Impersonation {
                 requestor.extra = BTreeMap::from([(key, keys)]);
             }
 
-            let mut trial = Trial {
-                wanted: self,
+            let mut trial = ImpersonationTrial {
+                wanted: &self.0,
                 mode,
-                requestor: &requestor,
                 allows: &mut allows,
-                refuse: &refuse,
             };
+            let user = &requestor;
             // The mode that is tried first explains a refusal best.
-            match trial.run(request) {
+            match trial.run(&Attributes { user, ..*request }) {
                 Ok(user) => return Ok((user, mode)),
                 Err(refusal) => first_refusal = first_refusal.or(Some(refusal)),
             }
         }
 
         // The last mode always applies.
-        Err(first_refusal.unwrap_or_else(|| refuse(request, "all impersonation modes failed")))
+        Err(first_refusal.unwrap_or_else(|| request.forbidden("all impersonation modes failed")))
     }
+}
+
+/// As Go writes a pointer to `user.DefaultInfo` by `%#v`.
+fn in_go(user: &User) -> String {
+    let strings = |items: &[String]| {
+        let items: Vec<String> = items.iter().map(|item| quote(item)).collect();
+        format!("[]string{{{}}}", items.join(", "))
+    };
+    let groups = match user.groups.as_slice() {
+        [] => "[]string(nil)".to_owned(),
+        groups => strings(groups),
+    };
+    let extra = user.extra.iter();
+    let extra = extra.map(|(key, values)| format!("{}:{}", quote(key), strings(values)));
+    let extra = match extra.collect::<Vec<_>>().join(", ").as_str() {
+        "" => "(nil)".to_owned(),
+        extra => format!("{{{extra}}}"),
+    };
+    let uid = quote(&user.uid);
+    format!(
+        r#"&user.DefaultInfo{{Name:"", UID:{uid}, Groups:{groups}, Extra:map[string][]string{extra}}}"#
+    )
 }
 
 /// The key of a header, which is escaped as in a path; a key that is not is taken as it is.
@@ -192,7 +185,7 @@ impl ImpersonationMode {
         }
     }
 
-    fn applies(self, wanted: &Impersonation, requestor: &User) -> bool {
+    fn applies(self, wanted: &User, requestor: &User) -> bool {
         let has_only_name =
             wanted.uid.is_empty() && wanted.groups.is_empty() && wanted.extra.is_empty();
         let node = node_name(&wanted.name);
@@ -231,37 +224,41 @@ fn service_account(user: &str) -> Option<(&str, &str)> {
 }
 
 /// The questions of one mode.
-struct Trial<'a, A, R> {
-    wanted: &'a Impersonation,
+struct ImpersonationTrial<'a> {
+    wanted: &'a User,
     mode: ImpersonationMode,
-    requestor: &'a User,
-    allows: &'a mut A,
-    refuse: &'a R,
+    allows: &'a mut dyn FnMut(&Attributes<'_>) -> Decision,
 }
 
-impl<E, A: FnMut(&Attributes<'_>) -> Decision, R: Fn(&Attributes<'_>, &str) -> E> Trial<'_, A, R> {
-    fn run(&mut self, request: &Attributes<'_>) -> Result<User, E> {
+impl ImpersonationTrial<'_> {
+    fn run(&mut self, request: &Attributes<'_>) -> Result<User, Status> {
         let wanted = self.wanted;
         let mut groups = wanted.groups.clone();
-        let mut verb = "impersonate".to_owned();
         // Only the oldest questions are about the core group.
-        let mut group = "";
+        let (mut verb, mut group) = ("impersonate".to_owned(), "");
         if let Some(mode) = self.mode.constraint() {
             let on = format!("impersonate-on:{mode}:{}", request.verb);
-            self.ask(&on, request.target)?;
-            verb = format!("{verb}:{mode}");
-            group = AUTHENTICATION;
+            self.ask(&Attributes {
+                verb: &on,
+                ..*request
+            })?;
+            (verb, group) = (format!("{verb}:{mode}"), AUTHENTICATION);
         }
-        let is_constrained = self.mode != Legacy;
+        let question = |group, resource, name| Attributes {
+            group,
+            version: "v1",
+            resource,
+            name,
+            ..Attributes::new(request.user, &verb)
+        };
 
         // The old mode knows no nodes: for it they are users like others.
         let (mut resource, mut namespace, mut name) = ("users", "", wanted.name.as_str());
-        if let Some(node) = node_name(name).filter(|_| is_constrained) {
+        if let Some(node) = node_name(name).filter(|_| self.mode != Legacy) {
             resource = "nodes";
-            name = if self.mode == AssociatedNode {
-                "*"
-            } else {
-                node
+            name = match self.mode {
+                AssociatedNode => "*",
+                _ => node,
             };
             groups = vec!["system:nodes".to_owned()];
         } else if let Some(account) = service_account(name) {
@@ -272,113 +269,86 @@ impl<E, A: FnMut(&Attributes<'_>) -> Decision, R: Fn(&Attributes<'_>, &str) -> E
                 groups.push(format!("system:serviceaccounts:{namespace}"));
             }
         }
-        self.ask(&verb, question(group, resource, "", namespace, name))?;
-
+        self.ask(&Attributes {
+            namespace,
+            ..question(group, resource, name)
+        })?;
         if !wanted.uid.is_empty() {
-            self.ask(&verb, question(AUTHENTICATION, "uids", "", "", &wanted.uid))?;
+            self.ask(&question(AUTHENTICATION, "uids", &wanted.uid))?;
         }
-        self.ask_groups(&verb, group)?;
-        self.ask_extra(&verb)?;
+        self.ask_groups(question(group, "groups", ""))?;
+        self.ask_extra(question(AUTHENTICATION, "userextras", ""))?;
 
         // A group that is asked for says whether the user counts as authenticated, otherwise the name does.
-        let unauthenticated = "system:unauthenticated";
-        let is_anonymous = wanted.name == "system:anonymous";
-        let default = if is_anonymous {
-            unauthenticated
-        } else {
-            "system:authenticated"
+        let default = match wanted.name.as_str() {
+            "system:anonymous" => "system:unauthenticated",
+            _ => "system:authenticated",
         };
-        if !groups
-            .iter()
-            .any(|group| group == default || group == unauthenticated)
-        {
+        let decides = |group: &String| group == default || group == "system:unauthenticated";
+        if !groups.iter().any(decides) {
             groups.push(default.to_owned());
         }
         Ok(User {
-            name: wanted.name.clone(),
-            uid: wanted.uid.clone(),
             groups,
-            extra: wanted.extra.clone(),
+            ..wanted.clone()
         })
     }
 
-    fn ask_groups(&mut self, verb: &str, group: &str) -> Result<(), E> {
-        let groups = &self.wanted.groups;
-        let question = |name| question(group, "groups", "", "", name);
-        if self.mode != Legacy {
-            if groups.iter().any(String::is_empty) {
-                let text = "impersonating the empty string group is not allowed";
-                return Err(self.refuse(verb, question(""), text));
-            }
-            // Whoever is a master may do everything, so no mode with fewer rights leads there.
-            if groups.iter().any(|group| group == MASTERS) {
-                let text = "impersonating the system:masters group is not allowed";
-                return Err(self.refuse(verb, question(MASTERS), text));
-            }
-            if groups.len() >= MANY && self.ask(verb, question("*")).is_ok() {
-                return Ok(());
+    fn ask_groups(&mut self, question: Attributes<'_>) -> Result<(), Status> {
+        let groups = self.wanted.groups.iter().map(String::as_str);
+        // Whoever is a master may do everything, so no mode with fewer rights leads there.
+        for (name, text) in [("", "empty string"), (MASTERS, MASTERS)] {
+            if self.mode != Legacy && groups.clone().any(|group| group == name) {
+                let text = format!("impersonating the {text} group is not allowed");
+                return Err(Attributes { name, ..question }.forbidden(&text));
             }
         }
-        groups
-            .iter()
-            .try_for_each(|name| self.ask(verb, question(name)))
+        let each = groups.map(|name| ("", name)).collect();
+        self.ask_each(question, ("", "*"), each)
     }
 
-    fn ask_extra(&mut self, verb: &str) -> Result<(), E> {
+    fn ask_extra(&mut self, question: Attributes<'_>) -> Result<(), Status> {
         let extra = &self.wanted.extra;
-        let question = |key, value| question(AUTHENTICATION, "userextras", key, "", value);
-        if self.mode != Legacy && !extra.is_empty() {
-            if let Err(text) = check_extra(extra) {
-                return Err(self.refuse(verb, question("", ""), &text));
-            }
-            // Rather one question than many.
-            let count: usize = extra.values().map(Vec::len).sum();
-            if count >= MANY && self.ask(verb, question("*", "*")).is_ok() {
-                return Ok(());
-            }
+        if let (true, Err(text)) = (self.mode != Legacy, check_extra(extra)) {
+            return Err(question.forbidden(&text));
         }
-        for (key, values) in extra {
-            for value in values {
-                self.ask(verb, question(key, value))?;
-            }
-        }
-        Ok(())
+        let each = extra.iter().flat_map(|(key, values)| {
+            let values = values.iter().map(String::as_str);
+            values.map(move |value| (key.as_str(), value))
+        });
+        self.ask_each(question, ("*", "*"), each.collect())
     }
 
-    fn ask(&mut self, verb: &str, target: AccessTarget<'_>) -> Result<(), E> {
-        let user = self.requestor;
-        let found = (self.allows)(&Attributes { user, verb, target });
+    /// Asks about subresources and names, and rather one question about all than many.
+    fn ask_each(
+        &mut self,
+        question: Attributes<'_>,
+        all: (&str, &str),
+        each: Vec<(&str, &str)>,
+    ) -> Result<(), Status> {
+        let is_many = self.mode != Legacy && each.len() >= MANY;
+        let mut ask = |(subresource, name)| {
+            self.ask(&Attributes {
+                subresource,
+                name,
+                ..question
+            })
+        };
+        if is_many && ask(all).is_ok() {
+            return Ok(());
+        }
+        each.into_iter().try_for_each(ask)
+    }
+
+    fn ask(&mut self, question: &Attributes<'_>) -> Result<(), Status> {
+        let found = (self.allows)(question);
         if found.allowed {
             return Ok(());
         }
         // Both what went wrong and why, if there are both.
-        let texts = [found.error, found.reason]
-            .into_iter()
-            .filter(|text| !text.is_empty());
-        let texts: Vec<String> = texts.collect();
-        Err(self.refuse(verb, target, &texts.join(": ")))
-    }
-
-    fn refuse(&self, verb: &str, target: AccessTarget<'_>, reason: &str) -> E {
-        let user = self.requestor;
-        (self.refuse)(&Attributes { user, verb, target }, reason)
-    }
-}
-
-fn question<'a>(
-    group: &'a str,
-    resource: &'a str,
-    subresource: &'a str,
-    namespace: &'a str,
-    name: &'a str,
-) -> AccessTarget<'a> {
-    AccessTarget::Resource {
-        group,
-        version: "v1",
-        resource,
-        subresource,
-        namespace,
-        name,
+        let texts = [found.error, found.reason];
+        let texts: Vec<String> = texts.into_iter().filter(|text| !text.is_empty()).collect();
+        Err(question.forbidden(&texts.join(": ")))
     }
 }
 
@@ -404,24 +374,15 @@ fn check_extra(extra: &BTreeMap<String, Vec<String>>) -> Result<(), String> {
 
 /// Behaviour: `IsDomainPrefixedPath`.
 fn prefixed_path_fault(key: &str) -> Option<String> {
-    let parts = key.split_once('/');
     let is_path = |c: char| c.is_ascii_alphanumeric() || "/-._~%!$&'()*+,;=:".contains(c);
-    let (value, text) = match parts.filter(|(host, path)| !host.is_empty() && !path.is_empty()) {
-        None => (
-            key,
-            r#"must be a domain-prefixed path (such as "acme.io/foo")"#.to_owned(),
-        ),
-        Some((host, path)) => match subdomain_1123(host).into_iter().next() {
-            Some(text) => (host, text),
-            None if path.chars().all(is_path) => return None,
-            None => {
-                let syntax = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+";
-                (
-                    path,
-                    format!("Invalid path (regex used for validation is '{syntax}')"),
-                )
-            }
-        },
+    let (value, text) = match key.split_once('/') {
+        Some((host, path)) if !host.is_empty() && !path.is_empty() => {
+            let faults = subdomain_1123(host).into_iter().map(|text| (host, text));
+            let of_path = (path, INVALID_PATH.to_owned());
+            let of_path = Some(of_path).filter(|_| !path.chars().all(is_path));
+            faults.chain(of_path).next()?
+        }
+        _ => (key, NO_PREFIXED_PATH.to_owned()),
     };
     let field = FieldPath::root("extra").child("key");
     Some(FieldError::invalid(field, value, text).to_string())

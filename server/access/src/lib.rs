@@ -11,15 +11,14 @@
 mod attributes;
 #[cfg(feature = "tls")]
 pub mod certificates;
-mod forbidden;
 mod impersonation;
 mod rbac;
 mod token_file;
 pub mod tokens;
 mod user;
 
-pub use attributes::{AccessTarget, Attributes, Decision};
+pub use attributes::{Attributes, Decision};
 pub use impersonation::{Impersonation, ImpersonationMode};
-pub use rbac::{GrantError, GrantRequest, RBAC_GROUP, RbacPolicy, aggregate_rules};
+pub use rbac::{RBAC_GROUP, RbacPolicy, aggregate_rules};
 pub use token_file::{StaticTokens, TokenFileError};
 pub use user::User;

@@ -1,24 +1,21 @@
 //! The words of denied requests.
 
-use fieldmanager_access::{AccessTarget, Attributes, User};
-
-fn message(verb: &str, target: AccessTarget<'_>, reason: &str) -> String {
-    let user = &User::new("a&b", &[]);
-    Attributes { user, verb, target }.forbidden_message(reason)
-}
+use fieldmanager_access::{Attributes, User};
 
 #[test]
 fn messages_name_user_verb_and_place() {
-    let pods = |group, subresource, namespace, name| AccessTarget::Resource {
+    let asker = User::new("a&b", &[]);
+    let base = Attributes::new(&asker, "");
+    let pods = |group, subresource, namespace, name| Attributes {
         group,
-        version: "v1",
         resource: "pods",
         subresource,
         namespace,
         name,
+        ..base
     };
     let user = r#"User "a&amp;b" cannot"#;
-    for (verb, target, reason, expected) in [
+    for (verb, question, reason, expected) in [
         (
             "list",
             pods("", "", "", ""),
@@ -37,11 +34,15 @@ fn messages_name_user_verb_and_place() {
         ),
         (
             "post",
-            AccessTarget::Path("/a<b"),
+            Attributes {
+                path: Some("/a<b"),
+                ..base
+            },
             "",
             format!(r#"forbidden: {user} post path "/a&lt;b""#),
         ),
     ] {
-        assert_eq!(message(verb, target, reason), expected);
+        let status = Attributes { verb, ..question }.forbidden(reason);
+        assert_eq!((status.code, status.message), (403, expected));
     }
 }

@@ -3,9 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use fieldmanager_access::{
-    AccessTarget, Attributes, Decision, Impersonation, ImpersonationMode, User,
-};
+use fieldmanager_access::{Attributes, Decision, Impersonation, ImpersonationMode, User};
 use serde_json::{Value as Json, json};
 
 fn read(headers: &[(&str, &str)]) -> Impersonation {
@@ -16,23 +14,40 @@ fn read(headers: &[(&str, &str)]) -> Impersonation {
 
 /// A question: `VERB GROUP/RESOURCE/SUBRESOURCE NAMESPACE/NAME`.
 fn text(question: &Attributes<'_>) -> String {
-    match question.target {
-        AccessTarget::Resource {
-            group,
-            resource,
-            subresource,
-            namespace,
-            name,
-            ..
-        } => {
-            let slash = if subresource.is_empty() { "" } else { "/" };
-            format!(
-                "{} {group}/{resource}{slash}{subresource} {namespace}/{name}",
-                question.verb
-            )
-        }
-        AccessTarget::Path(path) => format!("{} {path}", question.verb),
+    let Attributes {
+        verb,
+        group,
+        resource,
+        subresource,
+        namespace,
+        name,
+        ..
+    } = *question;
+    if let Some(path) = question.path {
+        return format!("{verb} {path}");
     }
+    let slash = if subresource.is_empty() { "" } else { "/" };
+    format!("{verb} {group}/{resource}{slash}{subresource} {namespace}/{name}")
+}
+
+/// The message of a refusal, which is written as `QUESTION: REASON`.
+fn refusal(user: &User, text: &str) -> String {
+    let (question, reason) = text.split_once(": ").unwrap();
+    let [verb, resource, name] = question.split(' ').collect::<Vec<_>>()[..] else {
+        panic!("{text}");
+    };
+    let (namespace, name) = name.split_once('/').unwrap();
+    let mut parts = resource.splitn(3, '/');
+    let mut part = || parts.next().unwrap_or_default();
+    let question = Attributes {
+        group: part(),
+        resource: part(),
+        subresource: part(),
+        namespace,
+        name,
+        ..Attributes::new(user, verb)
+    };
+    question.forbidden(reason).message
 }
 
 /// What happens when the questions with these texts are allowed; `*` allows all.
@@ -43,18 +58,11 @@ fn ask(
     allowed: &[&str],
 ) -> (Result<(User, ImpersonationMode), String>, Vec<String>) {
     let asked = RefCell::new(Vec::new());
-    let target = AccessTarget::Resource {
-        group: "",
+    let request = Attributes {
         version: "v1",
         resource: "pods",
-        subresource: "",
         namespace: "ns",
-        name: "",
-    };
-    let request = Attributes {
-        user: requestor,
-        verb: "list",
-        target,
+        ..Attributes::new(requestor, "list")
     };
     let allows = |question: &Attributes<'_>| {
         let question = text(question);
@@ -66,8 +74,8 @@ fn ask(
             ..Decision::default()
         }
     };
-    let refuse = |question: &Attributes<'_>, reason: &str| format!("{}: {reason}", text(question));
-    let result = wanted.user(&request, last, allows, refuse);
+    let result = wanted.user(&request, last, allows);
+    let result = result.map_err(|status| status.message);
     (result, asked.into_inner())
 }
 
@@ -147,10 +155,11 @@ fn everything_is_asked_for() {
         let (result, _) = ask(&alice, &read(&all), None, &fewer);
         assert_eq!(
             result.unwrap_err(),
-            "impersonate-on:user-info:list /pods ns/: no role"
+            refusal(&alice, "impersonate-on:user-info:list /pods ns/: no role")
         );
         let (result, _) = ask(&alice, &read(&all), Some(mode), &fewer);
-        assert_eq!(result.unwrap_err(), format!("{}: no role", legacy[missing]));
+        let expected = format!("{}: no role", legacy[missing]);
+        assert_eq!(result.unwrap_err(), refusal(&alice, &expected));
     }
 }
 
@@ -273,7 +282,7 @@ fn the_mode_of_other_users_is_strict_and_asks_for_many_at_once() {
     let alice = User::new("alice", &[]);
     let on = "impersonate-on:user-info:list /pods ns/";
     let users = "impersonate:user-info authentication.k8s.io/users /bob";
-    let refusal = |more: &[(&str, &str)]| {
+    let refused = |more: &[(&str, &str)]| {
         let mut headers = vec![("impersonate-user", "bob")];
         headers.extend(more);
         ask(&alice, &read(&headers), None, &[on, users])
@@ -328,8 +337,8 @@ fn the_mode_of_other_users_is_strict_and_asks_for_many_at_once() {
     ];
     for (header, value, expected) in cases {
         assert_eq!(
-            refusal(&[(&format!("impersonate-{header}"), value)]),
-            expected
+            refused(&[(&format!("impersonate-{header}"), value)]),
+            refusal(&alice, &expected)
         );
     }
 
@@ -343,16 +352,13 @@ fn the_mode_of_other_users_is_strict_and_asks_for_many_at_once() {
 
 /// Whether one of the rules of a role allows a question.
 fn allows(rules: &Json, question: &Attributes<'_>) -> bool {
-    let AccessTarget::Resource {
+    let Attributes {
         group,
         resource,
         subresource,
         name,
         ..
-    } = question.target
-    else {
-        return false;
-    };
+    } = *question;
     let slash = if subresource.is_empty() { "" } else { "/" };
     let resource = format!("{resource}{slash}{subresource}");
     rules.as_array().unwrap().iter().any(|rule| {
@@ -366,38 +372,6 @@ fn allows(rules: &Json, question: &Attributes<'_>) -> bool {
             && has("resources", &resource)
             && (rule.get("resourceNames").is_none() || has("resourceNames", name))
     })
-}
-
-/// The text of a 403.
-fn forbidden(question: &Attributes<'_>, reason: &str) -> String {
-    let AccessTarget::Resource {
-        group,
-        resource,
-        subresource,
-        namespace,
-        name,
-        ..
-    } = question.target
-    else {
-        return String::new();
-    };
-    let dot = if group.is_empty() { "" } else { "." };
-    let quoted = if name.is_empty() {
-        String::new()
-    } else {
-        format!(" {name:?}")
-    };
-    let slash = if subresource.is_empty() { "" } else { "/" };
-    let place = if namespace.is_empty() {
-        "at the cluster scope".to_owned()
-    } else {
-        format!("in the namespace {namespace:?}")
-    };
-    let colon = if reason.is_empty() { "" } else { ": " };
-    format!(
-        "{resource}{dot}{group}{quoted} is forbidden: User {:?} cannot {} resource \"{resource}{slash}{subresource}\" in API group {group:?} {place}{colon}{reason}",
-        question.user.name, question.verb
-    )
 }
 
 /// Recorded by `comparison/oracle/server/cmd/tokens/impersonations.py`.
@@ -421,18 +395,10 @@ fn impersonations_are_answered_as_by_kube_apiserver() {
             headers.iter().map(|(name, value)| (name.as_str(), *value)),
         );
         let requestor = User::new(case["requestor"].as_str().unwrap(), &[]);
-        let target = AccessTarget::Resource {
-            group: "authentication.k8s.io",
-            version: "v1",
-            resource: "selfsubjectreviews",
-            subresource: "",
-            namespace: "",
-            name: "",
-        };
         let request = Attributes {
-            user: &requestor,
-            verb: "create",
-            target,
+            group: "authentication.k8s.io",
+            resource: "selfsubjectreviews",
+            ..Attributes::new(&requestor, "create")
         };
         let found = match wanted {
             Err(status) => json!({"code": 400, "message": status.message}),
@@ -441,11 +407,11 @@ fn impersonations_are_answered_as_by_kube_apiserver() {
                     allowed: allows(&case["rules"], question),
                     ..Decision::default()
                 };
-                match wanted.unwrap().user(&request, None, judge, forbidden) {
-                    Err(message) => json!({"code": 403, "message": message}),
+                match wanted.unwrap().user(&request, None, judge) {
+                    Err(status) => json!({"code": 403, "message": status.message}),
                     // The request itself is for those who were authenticated.
                     Ok((user, _)) if !user.groups.contains(&"system:authenticated".to_owned()) => {
-                        json!({"code": 403, "message": forbidden(&Attributes { user: &user, ..request }, "")})
+                        json!({"code": 403, "message": Attributes { user: &user, ..request }.forbidden("").message})
                     }
                     Ok((user, _)) => {
                         let mut shown = json!({"username": user.name, "groups": user.groups});

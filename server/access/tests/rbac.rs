@@ -6,9 +6,8 @@
     reason = "a failed test panics"
 )]
 
-use fieldmanager_access::{
-    AccessTarget, Attributes, GrantError, GrantRequest, RbacPolicy, User, aggregate_rules,
-};
+use fieldmanager_access::{Attributes, RBAC_GROUP, RbacPolicy, User, aggregate_rules};
+use fieldmanager_managedfields::Status;
 use fieldmanager_value::Value;
 
 const OBJECTS: &str = r#"
@@ -46,23 +45,26 @@ fn policy() -> RbacPolicy {
 /// The decision about `VERB GROUP/RESOURCE/SUBRESOURCE NAMESPACE NAME` or `VERB /PATH`.
 fn decide(policy: &RbacPolicy, user: &User, question: &str) -> (bool, String) {
     let words: Vec<&str> = question.split(' ').collect();
-    let target = match words[1..] {
-        [path] if path.starts_with('/') && path != "/pods" => AccessTarget::Path(path),
+    let asked = Attributes::new(user, words[0]);
+    let asked = match words[1..] {
+        [path] if path.starts_with('/') && path != "/pods" => Attributes {
+            path: Some(path),
+            ..asked
+        },
         [resource, namespace, name] => {
             let parts: Vec<&str> = resource.split('/').collect();
-            AccessTarget::Resource {
+            Attributes {
                 group: parts[0],
-                version: "v1",
                 resource: parts[1],
                 subresource: parts.get(2).copied().unwrap_or_default(),
                 namespace: namespace.trim_matches('-'),
                 name: name.trim_matches('-'),
+                ..asked
             }
         }
         _ => panic!("{question}"),
     };
-    let verb = words[0];
-    let decision = policy.authorize(&Attributes { user, verb, target });
+    let decision = policy.authorize(&asked);
     assert_eq!(decision.error, "");
     (decision.allowed, decision.reason)
 }
@@ -241,16 +243,28 @@ fn rules_review_lists_rules_in_the_order_of_bindings() {
     );
 }
 
-fn grant(user: &User, object: &str, old: Option<&str>) -> Result<(), GrantError> {
+/// The code and the message of a refusal.
+fn refusal(status: Status) -> (u16, String) {
+    (status.code, status.message)
+}
+
+/// A refusal of the object `a`.
+fn forbidden(resource: &str, reason: &str) -> Result<(), (u16, String)> {
+    let message = format!("{resource}.{RBAC_GROUP} \"a\" is forbidden: {reason}");
+    Err((403, message))
+}
+
+fn grant(user: &User, object: &str, old: Option<&str>) -> Result<(), (u16, String)> {
     let read = |text: &str| objects(&format!("[{text}]")).remove(0);
     let object = read(object);
-    let request = GrantRequest {
-        user,
+    let request = Attributes {
+        group: RBAC_GROUP,
         resource: resource(&object),
         namespace: "shop",
-        name: "",
+        ..Attributes::new(user, "create")
     };
-    policy().check_grant(&request, &object, old.map(read).as_ref())
+    let checked = policy().check_grant(&request, &object, old.map(read).as_ref());
+    checked.map_err(refusal)
 }
 
 fn resource(object: &Value) -> &'static str {
@@ -271,10 +285,7 @@ fn roles_grant_only_what_the_user_has() {
         {APIGroups:[\"apps\"], Resources:[\"a/scale\"], Verbs:[\"get\" \"update\" \"list\"]}\n\
         {APIGroups:[\"apps\"], Resources:[\"pods\"], Verbs:[\"get\" \"list\"]}\n\
         {NonResourceURLs:[\"/x\"], Verbs:[\"get\"]}";
-    assert_eq!(
-        grant(&dev, pods, None),
-        Err(GrantError::Forbidden(text.to_owned()))
-    );
+    assert_eq!(grant(&dev, pods, None), forbidden("roles", text));
     // The garbage collector may write what it needs.
     let owned = pods.replace(
         "{name: a}",
@@ -304,7 +315,7 @@ fn roles_grant_only_what_the_user_has() {
     for (new, old) in [(&*aggregated, held), (held, &*aggregated)] {
         assert_eq!(
             grant(&bob, new, Some(old)),
-            Err(GrantError::Forbidden(words.to_owned()))
+            forbidden("clusterroles", words)
         );
     }
 }
@@ -323,16 +334,27 @@ fn bindings_grant_only_what_the_user_has() {
         [rolebindings.rbac.authorization.k8s.io \"gone\" not found]";
     assert_eq!(
         grant(&eve, &binding("Role", "edit"), None),
-        Err(GrantError::Forbidden(text.to_owned()))
+        forbidden("rolebindings", text)
     );
 
-    let missing = GrantError::NotFound("x".to_owned());
-    assert_eq!(grant(&bob, &binding("Role", "x"), None), Err(missing));
-    let kind = GrantError::Internal(r#"unsupported role reference kind: "Pod""#.to_owned());
-    assert_eq!(grant(&bob, &binding("Pod", "x"), None), Err(kind));
-    let invalid =
-        GrantError::BadRequest(r#"Name parameter invalid: "a/b": may not contain '/'"#.to_owned());
-    assert_eq!(grant(&bob, &binding("Role", "a/b"), None), Err(invalid));
+    for (kind, name, code, message) in [
+        (
+            "Role",
+            "x",
+            404,
+            r#"rolebindings.rbac.authorization.k8s.io "x" not found"#,
+        ),
+        ("Pod", "x", 500, r#"unsupported role reference kind: "Pod""#),
+        (
+            "Role",
+            "a/b",
+            400,
+            r#"Name parameter invalid: "a/b": may not contain '/'"#,
+        ),
+    ] {
+        let found = grant(&bob, &binding(kind, name), None);
+        assert_eq!(found, Err((code, message.to_owned())));
+    }
 }
 
 #[test]
@@ -348,11 +370,12 @@ fn verbs_escalate_and_bind_allow_any_grant() {
     let max = User::new("max", &[]);
     let check = |namespace: &str, object: &str| {
         let object = &objects(&format!("[{object}]"))[0];
-        let request = GrantRequest {
-            user: &max,
+        let request = Attributes {
+            group: RBAC_GROUP,
             resource: resource(object),
             namespace,
             name: "a",
+            ..Attributes::new(&max, "update")
         };
         policy.check_grant(&request, object, None)
     };
@@ -372,9 +395,8 @@ fn too_many_permissions_are_refused() {
     let role = format!(
         "{{kind: Role, metadata: {{name: a}}, rules: [{{apiGroups: [{words}], resources: [{words}], verbs: [{words}], resourceNames: [{words}]}}]}}"
     );
-    let Err(GrantError::Forbidden(text)) = grant(&User::new("bob", &[]), &role, None) else {
-        panic!("no error");
-    };
+    let (code, text) = grant(&User::new("bob", &[]), &role, None).unwrap_err();
+    assert_eq!(code, 403);
     assert!(
         text.ends_with(":\ntoo many permissions to compare"),
         "{text}"

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use fieldmanager_access::{AccessTarget, Attributes, User};
+use fieldmanager_access::{Attributes, User};
 use fieldmanager_cel::{
     AccessDecision, AccessQuestion, Activation, Authorizer, Environment, EvaluationError,
     Expression, ExpressionInput, ExpressionType, ExpressionValue, InputType,
@@ -364,22 +364,15 @@ async fn ask(
     });
 
     // A question about objects has no path.
-    let target = match question.path.as_str() {
-        "" => AccessTarget::Resource {
-            group: &question.group,
-            version: "*",
-            resource: &question.resource,
-            subresource: &question.subresource,
-            namespace: &question.namespace,
-            name: &question.name,
-        },
-        path => AccessTarget::Path(path),
-    };
-
+    let path = Some(question.path.as_str()).filter(|path| !path.is_empty());
     let attributes = Attributes {
-        user: account.as_ref().unwrap_or(user),
-        verb: &question.verb,
-        target,
+        path,
+        group: &question.group,
+        resource: &question.resource,
+        subresource: &question.subresource,
+        namespace: &question.namespace,
+        name: &question.name,
+        ..Attributes::new(account.as_ref().unwrap_or(user), &question.verb)
     };
     let answer = cluster.authorize(attributes).await?;
     Ok(AccessDecision {

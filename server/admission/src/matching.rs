@@ -1,6 +1,6 @@
 //! Which requests webhooks and policies are about.
 
-use fieldmanager_managedfields::{Details, Status};
+use fieldmanager_managedfields::Status;
 use fieldmanager_structural::internal::{ObjectExt, selects};
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
@@ -196,8 +196,6 @@ pub(crate) fn items<'v>(object: &'v Value, name: &str) -> impl Iterator<Item = &
 
 /// 404.
 pub(crate) fn not_found(resource: &str, name: &str) -> Denial {
-    let mut details = Details::default();
-    (details.kind, details.name) = (resource.to_owned(), name.to_owned());
     let message = format!("{resource} {} not found", quote(name));
-    Status::failure(404, "NotFound", message, Some(details)).into()
+    Status::about(404, "NotFound", ("", resource, name), message).into()
 }

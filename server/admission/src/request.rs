@@ -2,7 +2,7 @@
 
 use fieldmanager_access::User;
 use fieldmanager_cel::AccessQuestion;
-use fieldmanager_managedfields::{Details, Status};
+use fieldmanager_managedfields::Status;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::{Map, Value};
 
@@ -180,19 +180,9 @@ impl<'a> AdmissionRequest<'a> {
             ("", name, _) | (name, ..) => name,
         };
 
-        let mut details = Details::default();
-        (details.group, details.kind, details.name) = (
-            self.group.to_owned(),
-            self.resource.to_owned(),
-            name.to_owned(),
-        );
-        Status::failure(
-            code,
-            reason,
-            format!("{resource} {name:?} is {text}"),
-            Some(details),
-        )
-        .into()
+        let message = format!("{resource} {name:?} is {text}");
+        let about = (self.group, self.resource, name);
+        Status::about(code, reason, about, message).into()
     }
 }
 

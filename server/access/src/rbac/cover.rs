@@ -39,7 +39,7 @@ pub(super) fn missing(
         for verb in &rule.verbs {
             for path in &rule.paths {
                 if !held.iter().any(|held| includes_path(held, verb, path)) {
-                    let (path, verb) = (quote_all([path.as_str()]), quote_all([verb.as_str()]));
+                    let (path, verb) = (quote_all([path]), quote_all([verb]));
                     out.insert(format!("{{NonResourceURLs:{path}, Verbs:{verb}}}"));
                 }
             }

@@ -1,81 +1,66 @@
 //! Nobody grants what they do not have.
 
-use fieldmanager_structural::internal::path_segment;
+use fieldmanager_managedfields::Status;
+use fieldmanager_structural::internal::{ObjectExt, path_segment};
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::{go_format::quote, level};
 
 use super::cover::{TooManyPermissions, missing};
 use super::policy::{RBAC_GROUP, RbacPolicy, RoleError, RoleRef, aggregate};
 use super::rule::{PolicyRule, items, quote_all};
-use crate::{AccessTarget, Attributes, User};
-
-/// A request that writes a role or a binding.
-#[derive(Clone, Copy, Debug)]
-pub struct GrantRequest<'a> {
-    /// Who sends it.
-    pub user: &'a User,
-    /// The resource: `roles`, `clusterroles`, `rolebindings` or `clusterrolebindings`.
-    pub resource: &'a str,
-    /// The namespace in the path; empty for objects of cluster scope.
-    pub namespace: &'a str,
-    /// The name in the path, which is empty when an object is created with POST.
-    pub name: &'a str,
-}
-
-/// Why a role or binding must not be written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GrantError {
-    /// 403: the text after `RESOURCE "NAME" is forbidden: `.
-    Forbidden(String),
-    /// 404: the role of this name, to which a binding refers, does not exist. The `Status` names the resource of the
-    /// binding.
-    NotFound(String),
-    /// 400, with the message.
-    BadRequest(String),
-    /// 500, with the message and without a reason.
-    Internal(String),
-}
+use crate::Attributes;
+use crate::attributes::describe;
 
 impl RbacPolicy {
-    /// Checks whether a user may write a role, or a binding of one: they have the permissions in it, or may `escalate` roles
-    /// or `bind` the role. `old` is the object that is replaced. Both have the defaults of their kind, and were not
-    /// validated. An update of owner references, finalizers and managed fields alone grants nothing.
+    /// Checks whether the user of a request that writes a role or a binding may do so: they have the permissions in it, or may
+    /// `escalate` roles or `bind` the role. `old` is the object that is replaced. Both have the defaults of their kind, and were
+    /// not validated. An update of owner references, finalizers and managed fields alone grants nothing.
+    ///
+    /// Behaviour: `pkg/registry/rbac/*/policybased`.
     ///
     /// # Errors
     ///
-    /// [`GrantError`], whose text is that of kube-apiserver.
-    ///
-    /// Behaviour: `pkg/registry/rbac/*/policybased`.
+    /// 403; for a binding also 404, 400 and 500 if the role to which it refers is not known. The 404 names the resource of the
+    /// binding.
     pub fn check_grant(
         &self,
-        request: &GrantRequest<'_>,
+        request: &Attributes<'_>,
         object: &Value,
         old: Option<&Value>,
-    ) -> Result<(), GrantError> {
-        if request.user.is_master() || old.is_some_and(|old| changes_only_bookkeeping(object, old))
-        {
+    ) -> Result<(), Status> {
+        let is_harmless = old.is_some_and(|old| changes_only_bookkeeping(object, old));
+        if request.user.is_master() || is_harmless {
             return Ok(());
         }
-        match request.resource {
+        let checked = match request.resource {
             "clusterroles" | "roles" => self.check_role(request, object, old),
-            "clusterrolebindings" | "rolebindings" => self.check_binding(request, object),
-            _ => Ok(()),
-        }
+            "clusterrolebindings" | "rolebindings" => {
+                self.check_rules(request, self.bound_rules(request, object)?)
+            }
+            _ => return Ok(()),
+        };
+
+        checked.map_err(|reason| {
+            // A name is generated after the check.
+            let is_generated = !object.metadata_string("generateName").is_empty();
+            let name = match object.metadata_string("name") {
+                _ if is_generated && old.is_none() => "",
+                name => name,
+            };
+            let about = (RBAC_GROUP, request.resource, name);
+            let message = format!("{} is forbidden: {reason}", describe(about));
+            Status::about(403, "Forbidden", about, message)
+        })
     }
 
     fn check_role(
         &self,
-        request: &GrantRequest<'_>,
+        request: &Attributes<'_>,
         role: &Value,
         old: Option<&Value>,
-    ) -> Result<(), GrantError> {
-        if self.may(
-            request,
-            "escalate",
-            RBAC_GROUP,
-            request.resource,
-            request.name,
-        ) {
+    ) -> Result<(), String> {
+        let verb = "escalate";
+        if self.authorize(&Attributes { verb, ..*request }).allowed {
             return Ok(());
         }
 
@@ -84,81 +69,62 @@ impl RbacPolicy {
         let is_aggregated = has_selectors(role) || old.is_some_and(has_selectors);
         if request.resource == "clusterroles" && is_aggregated {
             let all = || vec!["*".to_owned()];
-            let everything = [
-                PolicyRule {
-                    verbs: all(),
-                    groups: all(),
-                    resources: all(),
-                    ..PolicyRule::default()
-                },
-                PolicyRule {
-                    verbs: all(),
-                    paths: all(),
-                    ..PolicyRule::default()
-                },
-            ];
-            self.check_rules(request, &everything).map_err(|_| {
-                let words = "must have cluster-admin privileges to use the aggregationRule";
-                GrantError::Forbidden(words.to_owned())
+            let everything = PolicyRule {
+                verbs: all(),
+                groups: all(),
+                resources: all(),
+                paths: all(),
+                names: Vec::new(),
+            };
+            self.check_rules(request, &[everything]).map_err(|_| {
+                "must have cluster-admin privileges to use the aggregationRule".to_owned()
             })?;
         }
         Ok(())
     }
 
-    fn check_binding(&self, request: &GrantRequest<'_>, binding: &Value) -> Result<(), GrantError> {
+    /// The rules that a binding gives, or none if the user may bind its role, whatever it allows.
+    fn bound_rules(
+        &self,
+        request: &Attributes<'_>,
+        binding: &Value,
+    ) -> Result<&[PolicyRule], Status> {
         let role = RoleRef::read(binding);
         let resource = match role.kind.as_str() {
-            "ClusterRole" => Some("clusterroles"),
-            "Role" => Some("roles"),
-            _ => None,
+            "ClusterRole" => "clusterroles",
+            "Role" => "roles",
+            _ => "",
         };
-        if resource
-            .is_some_and(|resource| self.may(request, "bind", &role.group, resource, &role.name))
-        {
-            return Ok(());
+        if !resource.is_empty() {
+            let bind = Attributes {
+                verb: "bind",
+                group: &role.group,
+                resource,
+                name: &role.name,
+                ..*request
+            };
+            if self.authorize(&bind).allowed {
+                return Ok(&[]);
+            }
+            check_reference(&role, request.namespace).map_err(Status::bad_request)?;
         }
 
-        if resource.is_some() {
-            check_reference(&role, request.namespace).map_err(GrantError::BadRequest)?;
-        }
         // These errors are not about permissions, so they are not 403.
         let rules = self.rules(&role, request.namespace);
-        let rules = rules.map_err(|error| match error {
-            RoleError::Missing { name, .. } => GrantError::NotFound(name),
-            RoleError::Kind(_) => GrantError::Internal(error.message(None)),
-        })?;
-        self.check_rules(request, rules)
-    }
-
-    /// Whether the user may do something with a role.
-    fn may(
-        &self,
-        request: &GrantRequest<'_>,
-        verb: &str,
-        group: &str,
-        resource: &str,
-        name: &str,
-    ) -> bool {
-        let target = AccessTarget::Resource {
-            group,
-            version: "*",
-            resource,
-            subresource: "",
-            namespace: request.namespace,
-            name,
-        };
-        let user = request.user;
-        self.authorize(&Attributes { user, verb, target }).allowed
+        rules.map_err(|error| match error {
+            RoleError::Missing { name, .. } => {
+                let about = (RBAC_GROUP, request.resource, name.as_str());
+                let message = format!("{} not found", describe(about));
+                Status::about(404, "NotFound", about, message)
+            }
+            RoleError::Kind(_) => Status::failure(500, "", error.message(None), None),
+        })
     }
 
     /// Checks that the user has all permissions in rules.
     ///
     /// Behaviour: `ConfirmNoEscalation` of `pkg/registry/rbac/validation`.
-    fn check_rules(
-        &self,
-        request: &GrantRequest<'_>,
-        rules: &[PolicyRule],
-    ) -> Result<(), GrantError> {
+    fn check_rules(&self, request: &Attributes<'_>, rules: &[PolicyRule]) -> Result<(), String> {
         // What the user has through roles that are missing is not known, which the message says.
         let (held, errors) = self.rules_for(request.user, request.namespace);
         let missing = match missing(&held, rules) {
@@ -169,29 +135,28 @@ impl RbacPolicy {
         let errors = aggregate(&errors, Some(request.resource))
             .map(|errors| format!("; resolution errors: [{errors}]"));
 
-        Err(GrantError::Forbidden(format!(
+        Err(format!(
             "user {} (groups={}) is attempting to grant RBAC permissions not currently held:\n{missing}{}",
             quote(&request.user.name),
-            quote_all(request.user.groups.iter().map(String::as_str)),
+            quote_all(&request.user.groups),
             errors.unwrap_or_default()
-        )))
+        ))
     }
 }
 
 /// Checks whether a store can have the role that a binding in a namespace refers to.
 fn check_reference(role: &RoleRef, namespace: &str) -> Result<(), String> {
-    if role.kind == "Role" && namespace.is_empty() {
-        return Err("Namespace parameter required.".to_owned());
-    }
-    if role.name.is_empty() {
-        return Err("Name parameter required.".to_owned());
-    }
     let faults = path_segment(&role.name, false);
-    if faults.is_empty() {
-        return Ok(());
+    if role.kind == "Role" && namespace.is_empty() {
+        Err("Namespace parameter required.".to_owned())
+    } else if role.name.is_empty() {
+        Err("Name parameter required.".to_owned())
+    } else if faults.is_empty() {
+        Ok(())
+    } else {
+        let (name, faults) = (quote(&role.name), faults.join(";"));
+        Err(format!("Name parameter invalid: {name}: {faults}"))
     }
-    let (name, faults) = (quote(&role.name), faults.join(";"));
-    Err(format!("Name parameter invalid: {name}: {faults}"))
 }
 
 fn has_selectors(role: &Value) -> bool {
@@ -204,9 +169,8 @@ fn has_selectors(role: &Value) -> bool {
 /// Behaviour: `IsOnlyMutatingGCFields` of `pkg/registry/rbac`.
 fn changes_only_bookkeeping(new: &Value, old: &Value) -> bool {
     let compared = |object: &Value| {
+        let mut metadata = object.metadata().cloned().unwrap_or_default();
         let mut object = object.as_map().cloned().unwrap_or_default();
-        let metadata = object.get("metadata").and_then(Value::as_map);
-        let mut metadata = metadata.cloned().unwrap_or_default();
         for name in ["ownerReferences", "finalizers", "selfLink", "managedFields"] {
             metadata.remove(name);
         }

@@ -10,5 +10,5 @@ mod policy;
 mod rule;
 
 pub use aggregation::aggregate_rules;
-pub use escalation::{GrantError, GrantRequest};
 pub use policy::{RBAC_GROUP, RbacPolicy};
+pub(crate) use rule::quote_all;

@@ -8,7 +8,7 @@ use fieldmanager_value::internal::go_format::quote;
 use fieldmanager_value::{Map, Value};
 
 use super::rule::{PolicyRule, items, rule_value};
-use crate::{AccessTarget, Attributes, Decision, User};
+use crate::{Attributes, Decision, User};
 
 /// The API group of roles and bindings.
 pub const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
@@ -19,7 +19,7 @@ pub const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 /// bindings of others.
 ///
 /// ```
-/// use fieldmanager_access::{Attributes, RbacPolicy, AccessTarget, User};
+/// use fieldmanager_access::{Attributes, RbacPolicy, User};
 /// use fieldmanager_value::Value;
 /// let mut policy = RbacPolicy::default();
 /// for object in Value::all_from_yaml("
@@ -38,10 +38,7 @@ pub const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 /// }
 ///
 /// let user = User::new("alice", &[]);
-/// let target = AccessTarget::Resource {
-///     group: "", version: "v1", resource: "pods", subresource: "", namespace: "shop", name: "",
-/// };
-/// let list = Attributes { user: &user, verb: "list", target };
+/// let list = Attributes { resource: "pods", namespace: "shop", ..Attributes::new(&user, "list") };
 /// assert!(policy.authorize(&list).allowed);
 /// let delete = Attributes { verb: "deletecollection", ..list };
 /// assert!(!policy.authorize(&delete).allowed);
@@ -147,28 +144,21 @@ impl RbacPolicy {
     /// Behaviour: the union of `privilegedGroupAuthorizer` and `RBACAuthorizer`. `error` is always empty, since roles that
     /// are missing are a reason, not an error.
     pub fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
+        let mut decision = Decision::default();
         // This is an authorizer of its own, which gives no reason.
-        if attributes.user.is_master() {
-            return Decision {
-                allowed: true,
-                ..Decision::default()
-            };
+        decision.allowed = attributes.user.is_master();
+        if decision.allowed {
+            return decision;
         }
 
-        let namespace = match attributes.target {
-            AccessTarget::Resource { namespace, .. } => namespace,
-            AccessTarget::Path(_) => "",
-        };
         // A role that is missing does not end the search, since every role only allows more.
         let mut errors = Vec::new();
-        for binding in self.bindings(attributes.user, namespace) {
+        for binding in self.bindings(attributes.user, attributes.namespace) {
             match self.rules(&binding.role, &binding.namespace) {
                 Ok(rules) if rules.iter().any(|rule| rule.allows(attributes)) => {
-                    return Decision {
-                        allowed: true,
-                        reason: binding.reason(attributes.user),
-                        ..Decision::default()
-                    };
+                    decision.allowed = true;
+                    decision.reason = binding.reason(attributes.user);
+                    return decision;
                 }
                 Ok(_) => {}
                 Err(error) => errors.push(error),
@@ -176,11 +166,10 @@ impl RbacPolicy {
         }
 
         // A chain of authorizers puts the name of each before its reason.
-        let reason = aggregate(&errors, None).map(|errors| format!("rbac: RBAC: {errors}"));
-        Decision {
-            reason: reason.unwrap_or_default(),
-            ..Decision::default()
+        if let Some(errors) = aggregate(&errors, None) {
+            decision.reason = format!("rbac: RBAC: {errors}");
         }
+        decision
     }
 
     /// The `status` of a SelfSubjectRulesReview or SubjectRulesReview: what a user may do in a namespace. Membership in

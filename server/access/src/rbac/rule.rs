@@ -3,7 +3,7 @@
 use fieldmanager_value::internal::go_format::quote;
 use fieldmanager_value::{List, Value};
 
-use crate::{AccessTarget, Attributes};
+use crate::Attributes;
 
 /// What stands for everything in a list of a rule.
 const ALL: &str = "*";
@@ -38,26 +38,22 @@ impl PolicyRule {
     ///
     /// Behaviour: `RuleAllows` of `plugin/pkg/auth/authorizer/rbac`.
     pub(super) fn allows(&self, attributes: &Attributes<'_>) -> bool {
-        if !has(&self.verbs, attributes.verb) {
-            return false;
-        }
-        match attributes.target {
-            AccessTarget::Path(path) => self.paths.iter().any(|rule| covers_path(rule, path)),
-            AccessTarget::Resource {
-                group,
-                resource,
-                subresource,
-                name,
-                ..
-            } => {
-                has(&self.groups, group)
-                    && self
-                        .resources
-                        .iter()
-                        .any(|rule| covers_resource(rule, resource, subresource))
-                    && (self.names.is_empty() || self.names.iter().any(|rule| rule == name))
+        let Attributes {
+            resource,
+            subresource,
+            name,
+            ..
+        } = *attributes;
+        has(&self.verbs, attributes.verb)
+            && match attributes.path {
+                Some(path) => self.paths.iter().any(|rule| covers_path(rule, path)),
+                None => {
+                    let covers = |rule: &String| covers_resource(rule, resource, subresource);
+                    has(&self.groups, attributes.group)
+                        && self.resources.iter().any(covers)
+                        && (self.names.is_empty() || self.names.iter().any(|rule| rule == name))
+                }
             }
-        }
     }
 
     /// The number of strings.
@@ -124,7 +120,10 @@ pub(super) fn rule_value<'n>(
 }
 
 /// Strings as Go writes a slice of them with `%q`.
-pub(super) fn quote_all<'s>(strings: impl IntoIterator<Item = &'s str>) -> String {
-    let quoted: Vec<String> = strings.into_iter().map(quote).collect();
+pub(crate) fn quote_all<S: AsRef<str>>(strings: impl IntoIterator<Item = S>) -> String {
+    let quoted: Vec<String> = strings
+        .into_iter()
+        .map(|text| quote(text.as_ref()))
+        .collect();
     format!("[{}]", quoted.join(" "))
 }

@@ -5,6 +5,7 @@ use fieldmanager_managedfields::Time;
 use super::claims::{Claims, unverified_issuer};
 use super::error::{TokenError, read_object};
 use super::keys::{KeyError, Keys, SignedParts};
+use crate::rbac::quote_all;
 
 /// Signs and verifies the tokens of service accounts.
 ///
@@ -113,19 +114,12 @@ impl TokenIssuer {
         let target = audiences.unwrap_or(&self.audiences);
         if claims.audiences_among(target).is_empty() {
             return Err(TokenError::Audience {
-                token: go_list(&claims.audiences),
-                target: go_list(target),
+                token: quote_all(&claims.audiences),
+                target: quote_all(target),
             });
         }
 
         claims.check_times(now.unix_seconds())?;
         Ok(Some(claims))
     }
-}
-
-/// A list of strings as Go's `%q` writes it.
-fn go_list(items: &[String]) -> String {
-    let quote = fieldmanager_value::internal::go_format::quote;
-    let quoted: Vec<String> = items.iter().map(|item| quote(item).to_string()).collect();
-    format!("[{}]", quoted.join(" "))
 }

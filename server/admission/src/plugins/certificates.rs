@@ -5,7 +5,7 @@ use std::future::ready;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use fieldmanager_access::{AccessTarget, Attributes};
+use fieldmanager_access::Attributes;
 use fieldmanager_value::Value;
 use x509_cert::der::Decode;
 use x509_cert::der::asn1::ObjectIdentifier;
@@ -104,16 +104,12 @@ fn check<'a>(request: AdmissionRequest<'a>, cluster: &'a dyn Cluster) -> Admissi
         // `example.com/*` allows all signers of a domain.
         let domain = signer.split('/').next().unwrap_or_default();
         for name in [signer, &format!("{domain}/*")] {
-            let target = AccessTarget::Resource {
+            let decision = cluster.authorize(Attributes {
                 group: GROUP,
-                version: "*",
                 resource: "signers",
-                subresource: "",
-                namespace: "",
                 name,
-            };
-            let user = request.user;
-            let decision = cluster.authorize(Attributes { user, verb, target });
+                ..Attributes::new(request.user, verb)
+            });
             // An authorizer that fails allows nothing, but the next name may still be allowed.
             if decision.await.is_ok_and(|decision| decision.allowed) {
                 return Ok(Admitted::default());

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use fieldmanager_access::{AccessTarget, Attributes, Decision};
+use fieldmanager_access::{Attributes, Decision};
 use fieldmanager_admission::{Cluster, Denial, ResourceName};
 use fieldmanager_value::Value;
 use futures::future::BoxFuture;
@@ -134,16 +134,14 @@ impl Cluster for FakeCluster {
         &'a self,
         question: Attributes<'a>,
     ) -> BoxFuture<'a, Result<Decision, Denial>> {
-        let AccessTarget::Resource {
+        let Attributes {
             group,
             version,
             resource,
             name,
             ..
-        } = question.target
-        else {
-            panic!("a path");
-        };
+        } = question;
+        assert_eq!(question.path, None);
         assert_eq!(
             (group, version, resource),
             ("certificates.k8s.io", "*", "signers")

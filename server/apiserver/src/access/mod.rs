@@ -91,13 +91,15 @@ impl Access {
         }
     }
 
-    /// The roles and bindings of the store, as they are since its last write.
+    /// The roles and bindings of the store, as they are since its last write; nothing if they do not decide.
     pub(crate) async fn policy(
         &self,
         store: &SharedStore,
-    ) -> Result<RwLockReadGuard<'_, RbacPolicy>, StoreError> {
-        self.roles.follow(store).await?;
-        Ok(self.roles.policy())
+    ) -> Result<Option<RwLockReadGuard<'_, RbacPolicy>>, StoreError> {
+        if !self.has_rules() {
+            return Ok(None);
+        }
+        self.roles.follow(store).await.map(Some)
     }
 
     /// Whether a user may see the page, which shows all objects.

@@ -44,17 +44,21 @@ impl Roles {
         Arc::new(Counted { store, counts })
     }
 
-    /// Takes over what was written since the last call. A store that other servers write to may tell of their writes
-    /// later.
-    pub(super) async fn follow(&self, store: &SharedStore) -> Result<(), StoreError> {
+    /// The roles and bindings, after taking over what was written since the last call. A store that other servers write to may
+    /// tell of their writes later.
+    pub(super) async fn follow(
+        &self,
+        store: &SharedStore,
+    ) -> Result<RwLockReadGuard<'_, RbacPolicy>, StoreError> {
+        let policy = || self.policy.read().unwrap_or_else(PoisonError::into_inner);
         let is_current = |writes| self.seen.load(Ordering::SeqCst) >= writes && !store.is_shared();
         if is_current(self.counts.at(0)) {
-            return Ok(());
+            return Ok(policy());
         }
         let mut changes = self.changes.lock().await;
         let writes = self.counts.at(0);
         if is_current(writes) {
-            return Ok(());
+            return Ok(policy());
         }
 
         if !self.take_over(&mut changes) {
@@ -74,12 +78,7 @@ impl Roles {
             *self.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
         }
         self.seen.store(writes, Ordering::SeqCst);
-        Ok(())
-    }
-
-    /// The roles and bindings that were taken over.
-    pub(super) fn policy(&self) -> RwLockReadGuard<'_, RbacPolicy> {
-        self.policy.read().unwrap_or_else(PoisonError::into_inner)
+        Ok(policy())
     }
 
     /// Takes over the changes that are known. Returns false if some were lost.

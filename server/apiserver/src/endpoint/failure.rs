@@ -106,13 +106,10 @@ impl Failure {
     pub(crate) fn about(
         code: u16,
         reason: &'static str,
-        (group, kind, name): (&str, &str, &str),
+        object: (&str, &str, &str),
         message: String,
     ) -> Self {
-        let mut details = Details::default();
-        (details.group, details.kind, details.name) =
-            (group.to_owned(), kind.to_owned(), name.to_owned());
-        Status::failure(code, reason, message, Some(details)).into()
+        Status::about(code, reason, object, message).into()
     }
 
     /// A failure about the object of a request. The message gets the resource and the quoted name.

@@ -1,6 +1,6 @@
 //! Requests that ask a question: reviews of access and of tokens. Their objects are not stored.
 
-use fieldmanager_access::{AccessTarget, Attributes, User};
+use fieldmanager_access::{Attributes, User};
 use fieldmanager_builtin::Review;
 use fieldmanager_managedfields::Status;
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
@@ -10,7 +10,7 @@ use super::failure::internal;
 use super::token::Holder;
 use super::{Answer, Call, Core, Failure};
 use crate::access::user_info;
-use crate::object::{map, metadata, text, with};
+use crate::object::{map, text, with};
 
 impl Core {
     /// `POST` of a review.
@@ -83,28 +83,20 @@ impl Core {
             "SelfSubjectAccessReview" => call.user,
             _ => &given,
         };
-        let of_resource = |name: &str| text(review, &["spec", "resourceAttributes", name]);
-        let of_path = |name: &str| text(review, &["spec", "nonResourceAttributes", name]);
         // The two forms exclude each other, which was checked.
-        let is_of_path = review
-            .get("spec")
-            .and_then(|spec| spec.get("nonResourceAttributes"))
-            .is_some_and(|path| !path.is_null());
-
-        let (verb, target) = if is_of_path {
-            (of_path("verb"), AccessTarget::Path(of_path("path")))
-        } else {
-            let target = AccessTarget::Resource {
-                group: of_resource("group"),
-                version: of_resource("version"),
-                resource: of_resource("resource"),
-                subresource: of_resource("subresource"),
-                namespace: of_resource("namespace"),
-                name: of_resource("name"),
-            };
-            (of_resource("verb"), target)
+        let (resource, other) = forms(review);
+        let of = |name| resource.or(other).map_or("", |form| text(form, &[name]));
+        let question = Attributes {
+            path: other.map(|_| of("path")),
+            group: of("group"),
+            version: of("version"),
+            resource: of("resource"),
+            subresource: of("subresource"),
+            namespace: of("namespace"),
+            name: of("name"),
+            ..Attributes::new(user, of("verb"))
         };
-        let decision = self.decide(&Attributes { user, verb, target }).await?;
+        let decision = self.decide(&question).await?;
 
         let texts = [
             ("reason", decision.reason),
@@ -126,6 +118,17 @@ fn texts(list: Option<&Value>) -> Vec<String> {
     let items = list.and_then(Value::as_list).into_iter().flatten();
     let texts = items.filter_map(Value::as_str).map(str::to_owned);
     texts.collect()
+}
+
+/// What a review asks about: resources, or a path.
+fn forms(review: &Value) -> (Option<&Value>, Option<&Value>) {
+    let given = |name: &str| given(review.get("spec")?, name);
+    (given("resourceAttributes"), given("nonResourceAttributes"))
+}
+
+/// A field, unless it is null.
+fn given<'v>(object: &'v Value, name: &str) -> Option<&'v Value> {
+    object.get(name).filter(|value| !value.is_null())
 }
 
 /// The user that a review asks about.
@@ -151,55 +154,43 @@ fn asked_user(review: &Value) -> User {
 fn check_access(call: &Call<'_>, review: &Value) -> Result<(), Failure> {
     let is_local = call.served.facts.namespaced;
     let is_self = call.served.facts.kind == "SelfSubjectAccessReview";
-    let given = |value: Option<&Value>| value.filter(|value| !value.is_null()).cloned();
-    let spec = |name: &str| given(review.get("spec").and_then(|spec| spec.get(name)));
-    let (resource, other) = (spec("resourceAttributes"), spec("nonResourceAttributes"));
-    let path = FieldPath::root("spec");
+    let (resource, other) = forms(review);
+    let spec = FieldPath::root("spec");
+    let at_resource = spec.child("resourceAttributes");
     let mut errors = Vec::new();
 
     // Go shows a struct without tags for JSON.
-    let shown = other.as_ref().map_or(Value::Null, |other| {
-        map([("Path", "path"), ("Verb", "verb")]
-            .map(|(name, field)| (name, text(other, &[field]).into())))
+    let shown = other.map_or(Value::Null, |other| {
+        let shown = [("Path", "path"), ("Verb", "verb")];
+        map(shown.map(|(name, field)| (name, text(other, &[field]).into())))
     });
     if resource.is_some() == other.is_some() {
         let detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-        errors.push(FieldError::invalid(path.clone(), shown.clone(), detail));
+        errors.push(FieldError::invalid(spec.clone(), shown.clone(), detail));
     }
-    let has_groups =
-        spec("groups").is_some_and(|groups| groups.as_list().is_some_and(|list| !list.is_empty()));
-    if !is_self && text(review, &["spec", "user"]).is_empty() && !has_groups {
+    let user = asked_user(review);
+    if !is_self && user.name.is_empty() && user.groups.is_empty() {
         let detail = "at least one of user or group must be specified";
-        errors.push(FieldError::invalid(path.child("user"), "", detail));
+        errors.push(FieldError::invalid(spec.child("user"), "", detail));
     }
     for name in ["fieldSelector", "labelSelector"] {
-        let selector = given(resource.as_ref().and_then(|resource| resource.get(name)));
-        errors.extend(selector.and_then(|selector| {
-            selector_fault(&selector, &path.child("resourceAttributes").child(name))
-        }));
+        let selector = resource.and_then(|resource| given(resource, name));
+        errors.extend(selector.and_then(|one| selector_fault(one, &at_resource.child(name))));
     }
 
     errors.extend(metadata_fault(review, is_local));
     if is_local {
-        let namespace = metadata(review, "namespace").and_then(Value::as_str);
-        let asked = resource
-            .as_ref()
-            .map(|resource| text(resource, &["namespace"]));
-        if let Some(asked) = asked.filter(|asked| Some(*asked) != namespace) {
-            let at = path.child("resourceAttributes").child("namespace");
-            errors.push(FieldError::invalid(
-                at,
-                asked,
-                "must match metadata.namespace",
-            ));
+        let namespace = text(review, &["metadata", "namespace"]);
+        let asked = resource.map(|resource| text(resource, &["namespace"]));
+        if let Some(asked) = asked.filter(|asked| *asked != namespace) {
+            let detail = "must match metadata.namespace";
+            let at = at_resource.child("namespace");
+            errors.push(FieldError::invalid(at, asked, detail));
         }
         if other.is_some() {
-            let at = path.child("nonResourceAttributes");
-            errors.push(FieldError::invalid(
-                at,
-                shown,
-                "disallowed on this kind of request",
-            ));
+            let detail = "disallowed on this kind of request";
+            let at = spec.child("nonResourceAttributes");
+            errors.push(FieldError::invalid(at, shown, detail));
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fieldmanager_access::User;
-use fieldmanager_access::tokens::{ObjectLookup, TokenIssuer, TokenRequest};
+use fieldmanager_access::tokens::{TokenIssuer, TokenRequest};
 use fieldmanager_value::Value;
 
 use super::admission::refused;
@@ -75,27 +75,16 @@ impl Core {
         };
         // A token ends with its service account, and with the object that it is bound to.
         for lookup in claims.lookups() {
-            let found = self.named(&lookup).await;
-            let found = found.map_err(|failure| failure.status.message)?;
-            lookup
-                .check(found.as_ref(), now)
-                .map_err(|error| error.to_string())?;
+            let found = self.stored(lookup.resource, lookup.namespace, lookup.name);
+            let found = found.await.map_err(|failure| failure.status.message)?;
+            let checked = lookup.check(found.as_ref(), now);
+            checked.map_err(|error| error.to_string())?;
         }
         let audiences = claims.audiences_among(audiences.unwrap_or(issuer.audiences()));
         Ok(Some(Holder {
             user: claims.user(),
             audiences,
         }))
-    }
-
-    async fn named(&self, lookup: &ObjectLookup<'_>) -> Result<Option<Value>, Failure> {
-        let ObjectLookup {
-            resource,
-            namespace,
-            name,
-            ..
-        } = *lookup;
-        self.stored(resource, namespace, name).await
     }
 
     /// An object of the core group; outside of namespaces if `namespace` is empty.
@@ -153,17 +142,13 @@ impl Core {
                     let message = format!("{resource} {name:?} not found");
                     Failure::about(404, "NotFound", ("", resource, name), message)
                 };
-                let found = self.named(&lookup).await?;
+                let found = self.stored(resource, lookup.namespace, name).await?;
                 Some(found.ok_or_else(missing)?)
             }
         };
-        let node = match bound
-            .as_ref()
-            .map(|bound| text(bound, &["spec", "nodeName"]))
-        {
-            Some(name) if !name.is_empty() => self.stored("nodes", "", name).await?,
-            _ => None,
-        };
+        let node = bound.as_ref();
+        let node = node.map_or("", |bound| text(bound, &["spec", "nodeName"]));
+        let node = self.stored("nodes", "", node).await?;
 
         let (now, id) = (self.source.now(), self.source.uid());
         let granted = issuer.grant(&request, bound.as_ref(), node.as_ref(), now, &id)?;

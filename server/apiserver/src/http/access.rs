@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fieldmanager_access::tokens::KEY_SET_PATH;
-use fieldmanager_access::{AccessTarget, Attributes, Impersonation, User};
+use fieldmanager_access::{Attributes, Impersonation, User};
 use http::{Response, header};
 
 use super::message::{Body, Head, full, response};
@@ -19,7 +19,7 @@ pub(super) async fn user(
     head: &Head,
     route: &Route,
 ) -> Result<Arc<User>, Failure> {
-    let mut user = match fixed {
+    let user = match fixed {
         Some(user) => user.clone(),
         None => {
             let authorization = head.header(header::AUTHORIZATION);
@@ -37,24 +37,24 @@ pub(super) async fn user(
     }
 
     let (verb, name) = verb_and_name(head, route);
-    let target = match route {
-        Route::Resource(path) => target(path, &name),
-        _ => AccessTarget::Path(&head.path),
+    let asked = Attributes::new(&user, &verb);
+    let asked = match route {
+        Route::Resource(path) => of_resource(asked, path, &name),
+        _ => Attributes {
+            path: Some(&head.path),
+            ..asked
+        },
     };
-    let attributes = Attributes {
-        user: &user.clone(),
-        verb: &verb,
-        target,
+    let user = match impersonation {
+        Some(wanted) => Arc::new(core.impersonated(&wanted, &asked).await?),
+        None => user.clone(),
     };
-    if let Some(wanted) = impersonation {
-        user = Arc::new(core.impersonated(&wanted, &attributes).await?);
-        log::note(|entry| entry.user = user.name.clone());
-    }
-    let attributes = Attributes {
+    log::note(|entry| entry.user = user.name.clone());
+    let user_asks = Attributes {
         user: &user,
-        ..attributes
+        ..asked
     };
-    core.check(&attributes).await?;
+    core.check(&user_asks).await?;
     Ok(user)
 }
 
@@ -79,10 +79,10 @@ pub(super) fn token_document(
     Ok(response(200, "application/json", full(text)))
 }
 
-fn target<'a>(path: &'a ResourcePath, name: &'a str) -> AccessTarget<'a> {
+fn of_resource<'a>(asked: Attributes<'a>, path: &'a ResourcePath, name: &'a str) -> Attributes<'a> {
     // A namespace is in itself.
     let is_namespace = path.plural == "namespaces" && path.group.is_empty();
-    AccessTarget::Resource {
+    Attributes {
         group: &path.group,
         version: &path.version,
         resource: &path.plural,
@@ -93,6 +93,7 @@ fn target<'a>(path: &'a ResourcePath, name: &'a str) -> AccessTarget<'a> {
             &path.namespace
         },
         name,
+        ..asked
     }
 }
 
