@@ -316,7 +316,7 @@ def impersonations():
 class Server:
     """A kube-apiserver with an etcd, on free ports."""
 
-    def __init__(self, program, folder):
+    def __init__(self, program, folder, authorization="RBAC"):
         self.port, etcd = free_port(), free_port()
         tokens, key = os.path.join(folder, "tokens.csv"), os.path.join(folder, "sa.key")
         with open(tokens, "w") as file:
@@ -325,7 +325,7 @@ class Server:
         arguments = [
             *("-etcd-dir", os.path.join(folder, "etcd"), "-etcd-port", str(etcd), "--"),
             *("--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", f"--secure-port={self.port}"),
-            *(f"--cert-dir={folder}/certs", f"--token-auth-file={tokens}", "--authorization-mode=RBAC"),
+            *(f"--cert-dir={folder}/certs", f"--token-auth-file={tokens}", f"--authorization-mode={authorization}"),
             *("--anonymous-auth=true", "--service-account-issuer=https://test", f"--service-account-key-file={key}"),
             *(f"--service-account-signing-key-file={key}", "--service-cluster-ip-range=10.96.0.0/16"),
             *("--endpoint-reconciler-type=none", "--disable-admission-plugins=ServiceAccount"),

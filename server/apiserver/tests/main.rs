@@ -24,6 +24,7 @@ mod origin;
 mod policies;
 mod port;
 mod random_programs;
+mod reviews;
 mod router;
 mod semantics;
 mod services;

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::alphabet::URL_SAFE;
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, URL_SAFE_NO_PAD};
 use ring::digest::{SHA256, digest};
 use ring::rand::SystemRandom;
 use ring::signature::{
@@ -20,6 +21,10 @@ use super::error::{TokenError, read_object};
 
 const RSA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.1");
 const EC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
+
+/// Go ignores bits after the last byte.
+const LENIENT: GeneralPurpose =
+    GeneralPurpose::new(&URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
 
 /// The keys of an issuer: one that signs, and those whose tokens are accepted.
 ///
@@ -129,13 +134,13 @@ impl<'a> SignedParts<'a> {
         Some(SignedParts {
             message,
             header,
-            payload: URL_SAFE_NO_PAD.decode(payload).ok()?,
-            signature: URL_SAFE_NO_PAD.decode(signature).ok()?,
+            payload: LENIENT.decode(payload).ok()?,
+            signature: LENIENT.decode(signature).ok()?,
         })
     }
 
     pub(super) fn header(&self) -> Option<TokenHeader> {
-        read_object(&URL_SAFE_NO_PAD.decode(self.header).ok()?)
+        read_object(&LENIENT.decode(self.header).ok()?)
     }
 }
 

@@ -60,6 +60,12 @@ impl Core {
         let Some(issuer) = &self.access.options.issuer else {
             return Ok(None);
         };
+        // That is without a token, as a request without one.
+        if token.is_empty() && self.access.options.allows_anonymous {
+            let (user, own) = (User::anonymous(), issuer.audiences());
+            let audiences = audiences.unwrap_or(own).to_vec();
+            return Ok(Some(Holder { user, audiences }));
+        }
         if let Some(user) = self.access.user_of(token) {
             // A token of a file is for the server alone.
             let own = issuer.audiences().iter();

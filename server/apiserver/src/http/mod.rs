@@ -452,6 +452,10 @@ async fn resource(
     if lacks_namespace && !(served.is_builtin() && path.name.is_empty()) {
         return Err(not_found());
     }
+    // What is not listed, as a review, has only the path where it is created.
+    if !served.supports("", "list") && (lacks_namespace || !path.name.is_empty()) {
+        return Err(not_found());
+    }
 
     let verb = match verb {
         // The routes of built-in kinds are fixed, those of custom resources are not.

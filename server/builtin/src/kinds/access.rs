@@ -2,7 +2,7 @@
 
 use fieldmanager_structural::internal::NameSyntax;
 
-use super::description::{KindDescription, NAME, Review, UNSUPPORTED_LABEL};
+use super::description::{KindDescription, MetadataChecks, NAME, Review, UNSUPPORTED_LABEL};
 use crate::validation::functions as checks;
 
 pub(super) const KINDS: &[KindDescription] = &[
@@ -44,10 +44,14 @@ pub(super) const KINDS: &[KindDescription] = &[
         ..KindDescription::of("authentication.k8s.io", &["v1"], "TokenReview")
     },
     KindDescription {
+        checks: checks::reviews::local_access,
+        metadata: MetadataChecks::Own,
         review: Some(Review::Access),
         ..KindDescription::of("authorization.k8s.io", &["v1"], "LocalSubjectAccessReview")
     },
     KindDescription {
+        checks: checks::reviews::own_access,
+        metadata: MetadataChecks::Own,
         review: Some(Review::Access),
         ..KindDescription::of("authorization.k8s.io", &["v1"], "SelfSubjectAccessReview")
     },
@@ -56,6 +60,8 @@ pub(super) const KINDS: &[KindDescription] = &[
         ..KindDescription::of("authorization.k8s.io", &["v1"], "SelfSubjectRulesReview")
     },
     KindDescription {
+        checks: checks::reviews::access,
+        metadata: MetadataChecks::Own,
         review: Some(Review::Access),
         ..KindDescription::of("authorization.k8s.io", &["v1"], "SubjectAccessReview")
     },

@@ -114,6 +114,8 @@ pub(crate) enum MetadataChecks {
     Last,
     /// As `First`, and a new object has no errors but those of `managedFields`.
     ManagedFields,
+    /// With the other checks of the kind.
+    Own,
 }
 
 /// The form in which the objects of a kind are stored.

@@ -38,7 +38,7 @@ use crate::kinds::{KindDescription, MetadataChecks, NameFaults};
 pub fn validate_create(kind: &GroupVersionKind, object: &Value) -> Vec<FieldError> {
     let description = KindDescription::find(kind);
     let is_last = description.metadata == MetadataChecks::Last;
-    let mut errors = if is_last {
+    let mut errors = if is_last || description.metadata == MetadataChecks::Own {
         Vec::new()
     } else {
         metadata(kind, description, object)

@@ -13,6 +13,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -22,6 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kubernetes/pkg/apis/admissionregistration"
 	"k8s.io/kubernetes/pkg/apis/apps"
+	"k8s.io/kubernetes/pkg/apis/authorization"
 	"k8s.io/kubernetes/pkg/apis/batch"
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/apis/policy"
@@ -71,6 +73,8 @@ var pairs = []struct {
 	{"ResourceClaimTemplateSpec", resource.ResourceClaimTemplateSpec{}, resourcev1.ResourceClaimTemplateSpec{}},
 	{"StorageVersionMigrationSpec", storagemigration.StorageVersionMigrationSpec{}, storagemigrationv1.StorageVersionMigrationSpec{}},
 	{"PodDisruptionBudgetSpec", policy.PodDisruptionBudgetSpec{}, policyv1.PodDisruptionBudgetSpec{}},
+	{"ObjectMeta", metav1.ObjectMeta{}, metav1.ObjectMeta{}},
+	{"NonResourceAttributes", &authorization.NonResourceAttributes{}, &authorizationv1.NonResourceAttributes{}},
 }
 
 // writer numbers the types. The name of the member of each is its form: a leaf with the value that is written if nothing

@@ -18,6 +18,7 @@ pub(crate) mod network;
 pub(crate) mod pods;
 pub(crate) mod policies;
 mod resource_names;
+pub(crate) mod reviews;
 mod selector;
 pub(crate) mod server;
 pub(crate) mod service;
