@@ -8,19 +8,22 @@ use fieldmanager_managedfields::Time;
 use ring::digest::{SHA256, digest};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::{WebPkiSupportedAlgorithms, ring as provider};
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{
     CertificateDer, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer, TrustAnchor, UnixTime,
 };
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, SignatureScheme};
-use webpki::{EndEntityCert, ExtendedKeyUsageValidator, KeyPurposeIdIter, RawPublicKeyEntity};
+use webpki::{
+    EndEntityCert, ExtendedKeyUsageValidator, KeyPurposeId, KeyPurposeIdIter, RawPublicKeyEntity,
+};
 use x509_cert::certificate::{Certificate, Version};
 use x509_cert::der::asn1::ObjectIdentifier;
 use x509_cert::der::oid::db::rfc5280::{ANY_EXTENDED_KEY_USAGE, ID_KP_CLIENT_AUTH};
-use x509_cert::der::{Decode, Encode, Tag, Tagged};
+use x509_cert::der::{self, Decode, Encode, Tag, Tagged};
 use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage};
 use x509_cert::name::Name;
-use x509_cert::time::Validity;
+use x509_cert::time::Time as CertificateTime;
 
 use crate::User;
 
@@ -67,11 +70,8 @@ impl ClientAuthorities {
     /// [`CertificateError`] if there are none, or one is malformed.
     pub fn from_pem(bundle: &str) -> Result<Self, CertificateError> {
         let mut all = Vec::new();
-        for block in pem::parse_many(bundle).unwrap_or_default() {
-            if block.tag() != "CERTIFICATE" {
-                continue;
-            }
-            let der = CertificateDer::from(block.into_contents());
+        let ders = CertificateDer::pem_slice_iter(bundle.as_bytes());
+        for der in ders.map_while(Result::ok) {
             let certificate = read(&der)?;
             // The name, the key and the name constraints of the certificate.
             let anchor = webpki::anchor_from_trusted_cert(&der);
@@ -140,12 +140,9 @@ impl ClientAuthorities {
     /// The verifier of handshakes: it asks for a certificate, takes any whose key the client has, and also none, so that
     /// [`user`](Self::user) decides about each request.
     pub fn verifier(&self) -> Arc<dyn ClientCertVerifier> {
-        let names = self
-            .0
-            .iter()
-            .map(|authority| authority.certificate.tbs_certificate().subject().to_der());
+        let names = self.0.iter().flat_map(|one| one.subject().to_der());
         Arc::new(HandshakeVerifier {
-            names: names.flatten().map(DistinguishedName::from).collect(),
+            names: names.map(DistinguishedName::from).collect(),
             algorithms: provider::default_provider().signature_verification_algorithms,
         })
     }
@@ -153,18 +150,16 @@ impl ClientAuthorities {
 
 impl fmt::Debug for ClientAuthorities {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let subjects = self.0.iter().map(|authority| {
-            authority
-                .certificate
-                .tbs_certificate()
-                .subject()
-                .to_string()
-        });
+        let subjects = self.0.iter().map(|one| one.subject().to_string());
         f.debug_list().entries(subjects).finish()
     }
 }
 
 impl Authority {
+    fn subject(&self) -> &Name {
+        self.certificate.tbs_certificate().subject()
+    }
+
     /// Whether this is the certificate of an authority: those of version 1 do not say.
     fn may_sign(&self) -> bool {
         let body = self.certificate.tbs_certificate();
@@ -175,11 +170,8 @@ impl Authority {
 
     /// Whether a certificate of version 1 is of this authority; nothing if it cannot be read.
     fn has_signed(&self, certificate: &Certificate) -> Option<bool> {
-        let (own, body) = (
-            self.certificate.tbs_certificate(),
-            certificate.tbs_certificate(),
-        );
-        let key = SubjectPublicKeyInfoDer::from(own.subject_public_key_info().to_der().ok()?);
+        let body = certificate.tbs_certificate();
+        let key = public_key(&self.certificate).ok()?;
         let key = RawPublicKeyEntity::try_from(&key).ok()?;
         let message = body.to_der().ok()?;
         let signature = certificate.signature().as_bytes()?;
@@ -190,7 +182,7 @@ impl Authority {
             algorithm.get(2..) == Some(one.signature_alg_id().as_ref())
                 && key.verify_signature(*one, &message, signature).is_ok()
         };
-        Some(body.issuer() == own.subject() && webpki::ALL_VERIFICATION_ALGS.iter().any(is_signed))
+        Some(body.issuer() == self.subject() && webpki::ALL_VERIFICATION_ALGS.iter().any(is_signed))
     }
 }
 
@@ -210,13 +202,15 @@ fn is_for_clients(certificate: &Certificate) -> bool {
 }
 
 fn is_valid(certificate: &Certificate, now: UnixTime) -> bool {
-    let Validity {
-        not_before,
-        not_after,
-        ..
-    } = certificate.tbs_certificate().validity();
-    let now = now.as_secs();
-    not_before.to_unix_duration().as_secs() <= now && now <= not_after.to_unix_duration().as_secs()
+    let validity = certificate.tbs_certificate().validity();
+    let seconds = |time: CertificateTime| time.to_unix_duration().as_secs();
+    (seconds(validity.not_before)..=seconds(validity.not_after)).contains(&now.as_secs())
+}
+
+/// The key of a certificate, whatever its version is.
+fn public_key(certificate: &Certificate) -> der::Result<SubjectPublicKeyInfoDer<'static>> {
+    let info = certificate.tbs_certificate().subject_public_key_info();
+    info.to_der().map(SubjectPublicKeyInfoDer::from)
 }
 
 /// The user that a certificate names. The last of several common names counts, as in Go.
@@ -283,16 +277,10 @@ impl ExtendedKeyUsageValidator for ForClients {
     fn validate(&self, purposes: KeyPurposeIdIter<'_, '_>) -> Result<(), webpki::Error> {
         let (client, any): (&[usize], &[usize]) =
             (&[1, 3, 6, 1, 5, 5, 7, 3, 2], &[2, 5, 29, 37, 0]);
+        let purposes: Vec<_> = purposes.collect::<Result<_, _>>()?;
+        let mut ids = purposes.iter().map(KeyPurposeId::to_decoded_oid);
         // Without the extension there are no purposes, and the certificate is for all.
-        let mut is_empty = true;
-        for purpose in purposes {
-            let purpose = purpose?.to_decoded_oid();
-            if purpose == client || purpose == any {
-                return Ok(());
-            }
-            is_empty = false;
-        }
-        if is_empty {
+        if purposes.is_empty() || ids.any(|id| id == client || id == any) {
             Ok(())
         } else {
             Err(webpki::Error::EndEntityUsedAsCa)
@@ -312,12 +300,10 @@ impl HandshakeVerifier {
         certificate: &CertificateDer<'_>,
     ) -> Result<SubjectPublicKeyInfoDer<'static>, rustls::Error> {
         let bad = rustls::Error::InvalidCertificate(rustls::CertificateError::BadEncoding);
-        let certificate = read(certificate).map_err(|_| bad.clone())?;
-        let info = certificate
-            .tbs_certificate()
-            .subject_public_key_info()
-            .to_der();
-        info.map(SubjectPublicKeyInfoDer::from).map_err(|_| bad)
+        let key = read(certificate)
+            .ok()
+            .and_then(|certificate| public_key(&certificate).ok());
+        key.ok_or(bad)
     }
 }
 
@@ -348,15 +334,14 @@ impl ClientCertVerifier for HandshakeVerifier {
         let bad = rustls::Error::InvalidCertificate(rustls::CertificateError::BadSignature);
         let key = Self::key(certificate)?;
         let key = RawPublicKeyEntity::try_from(&key).map_err(|_| bad.clone())?;
-        let schemes = self.algorithms.mapping.iter();
-        let mut algorithms = schemes
-            .filter(|(scheme, _)| *scheme == signed.scheme)
-            .flat_map(|(_, algorithms)| algorithms.iter());
         // A scheme of TLS 1.2 has an algorithm for each curve.
-        if algorithms.any(|one| {
-            key.verify_signature(*one, message, signed.signature())
-                .is_ok()
-        }) {
+        let mut schemes = self.algorithms.mapping.iter();
+        let found = schemes.find(|(scheme, _)| *scheme == signed.scheme);
+        let mut algorithms = found
+            .into_iter()
+            .flat_map(|(_, algorithms)| algorithms.iter());
+        let signature = signed.signature();
+        if algorithms.any(|one| key.verify_signature(*one, message, signature).is_ok()) {
             Ok(HandshakeSignatureValid::assertion())
         } else {
             Err(bad)

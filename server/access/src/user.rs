@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use fieldmanager_value::Value;
+
 /// The group of users to whom everything is allowed.
 pub(crate) const MASTERS: &str = "system:masters";
 
@@ -55,5 +57,21 @@ impl User {
     /// Whether everything is allowed to the user, whatever roles say.
     pub fn is_master(&self) -> bool {
         self.groups.iter().any(|group| group == MASTERS)
+    }
+}
+
+/// The `UserInfo` of `authentication.k8s.io/v1`, as reviews, webhooks and requests for certificates show it.
+impl From<&User> for Value {
+    fn from(user: &User) -> Self {
+        let text = |name, text: &str| (!text.is_empty()).then(|| (name, Value::from(text)));
+        let extra = user.extra.iter();
+        let extra = extra.map(|(key, values)| (key.as_str(), Value::from(values.clone())));
+        let fields = [
+            text("username", &user.name),
+            text("uid", &user.uid),
+            (!user.groups.is_empty()).then(|| ("groups", user.groups.clone().into())),
+            (!user.extra.is_empty()).then(|| ("extra", Value::Map(extra.collect()))),
+        ];
+        Value::Map(fields.into_iter().flatten().collect())
     }
 }

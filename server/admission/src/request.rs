@@ -102,15 +102,6 @@ impl<'a> AdmissionRequest<'a> {
         };
         let text = |name, text: &str| (!text.is_empty()).then(|| (name, Value::from(text)));
 
-        let user = self.user;
-        let extra = user.extra.iter();
-        let extra = extra.map(|(key, values)| (key.as_str(), values.clone().into()));
-        let user = [
-            text("username", &user.name),
-            text("uid", &user.uid),
-            (!user.groups.is_empty()).then(|| ("groups", user.groups.clone().into())),
-            (!user.extra.is_empty()).then(|| ("extra", map(extra))),
-        ];
         // The objects may be converted: `kind` is that of the objects, `requestKind` what the client sent.
         let fields = [
             Some(("kind", named(kind))),
@@ -125,7 +116,7 @@ impl<'a> AdmissionRequest<'a> {
             text("name", self.name),
             text("namespace", self.namespace),
             Some(("operation", self.operation.name().into())),
-            Some(("userInfo", map(user.into_iter().flatten()))),
+            Some(("userInfo", self.user.into())),
             Some(("dryRun", self.dry_run.into())),
             Some(("options", self.options.clone())),
         ];

@@ -1,6 +1,6 @@
 //! Roles and bindings, and what they allow.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use fieldmanager_structural::internal::ObjectExt;
@@ -54,16 +54,16 @@ pub struct RbacPolicy {
 #[derive(Clone, Debug, Default)]
 struct PolicyScope {
     roles: HashMap<String, Arc<[PolicyRule]>>,
-    bindings: HashMap<String, Arc<RoleBinding>>,
+    bindings: HashMap<String, RoleBinding>,
     users: SubjectIndex,
     groups: SubjectIndex,
 }
 
-/// The bindings of a user or group, by their names.
-type SubjectIndex = HashMap<String, BTreeMap<String, Arc<RoleBinding>>>;
+/// The names of the bindings of each user or group.
+type SubjectIndex = HashMap<String, BTreeSet<String>>;
 
 /// A RoleBinding or ClusterRoleBinding.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct RoleBinding {
     /// Empty for a ClusterRoleBinding.
     namespace: String,
@@ -80,13 +80,15 @@ pub(super) struct RoleRef {
     pub(super) name: String,
 }
 
-/// A subject of a binding.
-#[derive(Debug)]
+/// A subject of a binding, if it is not nobody.
+#[derive(Clone, Debug)]
 struct BindingSubject {
-    kind: String,
-    /// For a service account, that of the binding if the subject has none.
-    namespace: String,
+    /// Whether it is a group, and not a user.
+    is_group: bool,
+    /// The name of the user or group.
     name: String,
+    /// What messages call it.
+    description: String,
 }
 
 /// Why the rules of a role are not known.
@@ -237,8 +239,9 @@ impl RbacPolicy {
                 let groups = groups.filter_map(|group| scope.groups.get(group));
                 let of_user = scope.users.get(&user.name).into_iter().chain(groups);
                 // A binding that names the user and a group of theirs counts once.
-                let named: BTreeMap<&String, &Arc<RoleBinding>> = of_user.flatten().collect();
-                named.into_values().map(Arc::as_ref)
+                let named: BTreeSet<&String> = of_user.flatten().collect();
+                let bindings = &scope.bindings;
+                named.into_iter().filter_map(|name| bindings.get(name))
             })
     }
 
@@ -266,37 +269,28 @@ impl RbacPolicy {
 
 impl PolicyScope {
     fn add_binding(&mut self, binding: RoleBinding) {
-        let binding = Arc::new(binding);
-        let name = binding.name.clone();
         for subject in &binding.subjects {
-            if let Some((is_group, key)) = subject.key() {
-                let entry = self.index(is_group).entry(key).or_default();
-                entry.insert(name.clone(), Arc::clone(&binding));
-            }
+            let named = self.index(subject).entry(subject.name.clone());
+            named.or_default().insert(binding.name.clone());
         }
-        self.bindings.insert(name, binding);
+        self.bindings.insert(binding.name.clone(), binding);
     }
 
     fn remove_binding(&mut self, name: &str) {
-        let Some(binding) = self.bindings.remove(name) else {
-            return;
-        };
-        for subject in &binding.subjects {
-            let Some((is_group, key)) = subject.key() else {
-                continue;
-            };
-            let index = self.index(is_group);
-            if let Some(named) = index.get_mut(&key) {
+        let subjects = self.bindings.remove(name).map(|binding| binding.subjects);
+        for subject in subjects.into_iter().flatten() {
+            let index = self.index(&subject);
+            if let Some(named) = index.get_mut(&subject.name) {
                 named.remove(name);
                 if named.is_empty() {
-                    index.remove(&key);
+                    index.remove(&subject.name);
                 }
             }
         }
     }
 
-    fn index(&mut self, is_group: bool) -> &mut SubjectIndex {
-        if is_group {
+    fn index(&mut self, subject: &BindingSubject) -> &mut SubjectIndex {
+        if subject.is_group {
             &mut self.groups
         } else {
             &mut self.users
@@ -306,19 +300,14 @@ impl PolicyScope {
 
 impl RoleBinding {
     fn read(object: &Value, namespace: &str) -> Self {
-        let subjects = items(object, "subjects").map(|subject| {
-            let own = subject.string("namespace");
-            BindingSubject {
-                kind: subject.string("kind").to_owned(),
-                namespace: if own.is_empty() { namespace } else { own }.to_owned(),
-                name: subject.string("name").to_owned(),
-            }
-        });
+        let subjects = items(object, "subjects");
         RoleBinding {
             namespace: namespace.to_owned(),
             name: object.metadata_string("name").to_owned(),
             role: RoleRef::read(object),
-            subjects: subjects.collect(),
+            subjects: subjects
+                .filter_map(|subject| BindingSubject::read(subject, namespace))
+                .collect(),
         }
     }
 
@@ -330,14 +319,15 @@ impl RoleBinding {
             // kube-apiserver writes the name before the namespace.
             ("RoleBinding", format!("{}/{}", self.name, self.namespace))
         };
-        let subject = self.subjects.iter().find(|subject| subject.is(user));
+        let mut subjects = self.subjects.iter();
+        let subject = subjects.find(|subject| subject.is(user));
         let role = &self.role;
         format!(
             "RBAC: allowed by {kind} {} of {} {} to {}",
             quote(&name),
             role.kind,
             quote(&role.name),
-            subject.map(BindingSubject::description).unwrap_or_default()
+            subject.map_or("", |subject| &subject.description)
         )
     }
 }
@@ -358,40 +348,35 @@ impl RoleRef {
 }
 
 impl BindingSubject {
-    /// Whether it is a group, and the name of the user or group; `None` if it is nobody.
-    fn key(&self) -> Option<(bool, String)> {
-        let BindingSubject {
-            kind,
-            namespace,
-            name,
-        } = self;
-        match kind.as_str() {
-            "User" => Some((false, name.clone())),
-            "Group" => Some((true, name.clone())),
-            "ServiceAccount" if !namespace.is_empty() => {
-                Some((false, format!("system:serviceaccount:{namespace}:{name}")))
-            }
-            _ => None,
-        }
-    }
-
-    fn is(&self, user: &User) -> bool {
-        self.key().is_some_and(|(is_group, name)| {
-            if is_group {
-                user.groups.contains(&name)
-            } else {
-                user.name == name
-            }
+    /// A subject of a binding in a namespace; `None` if it is nobody.
+    fn read(subject: &Value, namespace: &str) -> Option<Self> {
+        let (kind, name) = (subject.string("kind"), subject.string("name"));
+        // That of the binding, if the subject has none.
+        let namespace = match subject.string("namespace") {
+            "" => namespace,
+            own => own,
+        };
+        let (user, shown) = match kind {
+            "User" | "Group" => (name.to_owned(), name.to_owned()),
+            "ServiceAccount" if !namespace.is_empty() => (
+                format!("system:serviceaccount:{namespace}:{name}"),
+                format!("{name}/{namespace}"),
+            ),
+            _ => return None,
+        };
+        Some(BindingSubject {
+            is_group: kind == "Group",
+            name: user,
+            description: format!("{kind} {}", quote(&shown)),
         })
     }
 
-    fn description(&self) -> String {
-        let name = if self.kind == "ServiceAccount" {
-            format!("{}/{}", self.name, self.namespace)
+    fn is(&self, user: &User) -> bool {
+        if self.is_group {
+            user.groups.contains(&self.name)
         } else {
-            self.name.clone()
-        };
-        format!("{} {}", self.kind, quote(&name))
+            user.name == self.name
+        }
     }
 }
 

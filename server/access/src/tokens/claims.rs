@@ -19,25 +19,16 @@ const LEEWAY: i64 = 60;
 #[serde(default)]
 pub struct Claims {
     /// For whom the token is.
-    #[serde(
-        rename = "aud",
-        deserialize_with = "one_or_many",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(rename = "aud", deserialize_with = "one_or_many")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub audiences: Vec<String>,
     /// When it expires, in seconds since 1970.
-    #[serde(
-        rename = "exp",
-        deserialize_with = "date",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "exp", deserialize_with = "date")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub expiration: Option<i64>,
     /// When it was issued.
-    #[serde(
-        rename = "iat",
-        deserialize_with = "date",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "iat", deserialize_with = "date")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub issued_at: Option<i64>,
     /// Who issued it.
     #[serde(rename = "iss", skip_serializing_if = "String::is_empty")]
@@ -49,11 +40,8 @@ pub struct Claims {
     #[serde(rename = "kubernetes.io")]
     pub kubernetes: PrivateClaims,
     /// When it begins to be valid.
-    #[serde(
-        rename = "nbf",
-        deserialize_with = "date",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "nbf", deserialize_with = "date")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub not_before: Option<i64>,
     /// The name of the user.
     #[serde(rename = "sub", skip_serializing_if = "String::is_empty")]
@@ -84,11 +72,8 @@ pub struct PrivateClaims {
     #[serde(skip_serializing)]
     validatingwebhookconfiguration: Option<ObjectReference>,
     /// From when on the use of the token is worth a warning.
-    #[serde(
-        rename = "warnafter",
-        deserialize_with = "date",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "warnafter", deserialize_with = "date")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub warn_after: Option<i64>,
 }
 
@@ -114,21 +99,25 @@ pub struct ObjectLookup<'a> {
     /// The name.
     pub name: &'a str,
     /// The uid that the token names.
-    uid: &'a str,
+    pub(super) uid: &'a str,
+}
+
+impl ObjectReference {
+    pub(super) fn new(name: &str, uid: &str) -> Self {
+        ObjectReference {
+            name: name.to_owned(),
+            uid: uid.to_owned(),
+        }
+    }
 }
 
 impl Claims {
     /// The claims of a token for a service account.
     pub fn of_account(namespace: &str, name: &str, uid: &str) -> Self {
-        let mut claims = Claims {
-            subject: format!("system:serviceaccount:{namespace}:{name}"),
-            ..Claims::default()
-        };
+        let mut claims = Claims::default();
+        claims.subject = format!("system:serviceaccount:{namespace}:{name}");
         claims.kubernetes.namespace = namespace.to_owned();
-        claims.kubernetes.account = ObjectReference {
-            name: name.to_owned(),
-            uid: uid.to_owned(),
-        };
+        claims.kubernetes.account = ObjectReference::new(name, uid);
         claims
     }
 
@@ -151,8 +140,10 @@ impl Claims {
 
         // Policies and logs find the object and the token by these.
         let mut add = |key: &str, value: &str| {
-            let key = format!("authentication.kubernetes.io/{key}");
-            user.extra.insert(key, vec![value.to_owned()]);
+            if !value.is_empty() {
+                let key = format!("authentication.kubernetes.io/{key}");
+                user.extra.insert(key, vec![value.to_owned()]);
+            }
         };
         if let Some(ObjectReference { name, uid }) = &own.pod
             && !name.is_empty()
@@ -161,14 +152,12 @@ impl Claims {
             add("pod-name", name);
             add("pod-uid", uid);
         }
-        if let Some(node) = &own.node
-            && !node.name.is_empty()
+        if let Some(ObjectReference { name, uid }) = &own.node
+            && !name.is_empty()
         {
-            add("node-name", &node.name);
-            // A node that did not exist when the token was made has no uid.
-            if !node.uid.is_empty() {
-                add("node-uid", &node.uid);
-            }
+            add("node-name", name);
+            // A node that did not exist when the token was made has none.
+            add("node-uid", uid);
         }
         if !self.id.is_empty() {
             add("credential-id", &format!("JTI={}", self.id));
@@ -181,19 +170,24 @@ impl Claims {
     /// Behaviour: `validator.Validate`; the node of a pod is not looked up.
     pub fn lookups(&self) -> impl Iterator<Item = ObjectLookup<'_>> {
         let own = &self.kubernetes;
-        let account = Some(&own.account);
         // The token of a pod only names its node: it ends with the pod.
         let node = own.node.as_ref().filter(|_| own.pod.is_none());
         let objects = [
-            ("serviceaccounts", account),
-            ("secrets", own.secret.as_ref()),
-            ("pods", own.pod.as_ref()),
-            ("nodes", node),
+            ("serviceaccounts", &*own.namespace, Some(&own.account)),
+            ("secrets", &own.namespace, own.secret.as_ref()),
+            ("pods", &own.namespace, own.pod.as_ref()),
+            ("nodes", "", node),
         ];
-        objects.into_iter().filter_map(|(resource, object)| {
-            let ObjectReference { name, uid } = object?;
-            Some(ObjectLookup::new(resource, &own.namespace, name, uid))
-        })
+        objects
+            .into_iter()
+            .filter_map(|(resource, namespace, object)| {
+                Some(ObjectLookup {
+                    resource,
+                    namespace,
+                    name: &object?.name,
+                    uid: &object?.uid,
+                })
+            })
     }
 
     /// Behaviour: `jwt.Claims.Validate`, and the gate `APIServerWebhookAuthenticationToken`, which is off.
@@ -219,22 +213,6 @@ impl Claims {
 }
 
 impl<'a> ObjectLookup<'a> {
-    pub(super) fn new(
-        resource: &'static str,
-        namespace: &'a str,
-        name: &'a str,
-        uid: &'a str,
-    ) -> Self {
-        // Of these, only nodes are of cluster scope.
-        let namespace = if resource == "nodes" { "" } else { namespace };
-        ObjectLookup {
-            resource,
-            namespace,
-            name,
-            uid,
-        }
-    }
-
     /// Whether the object that was found, if any, is that of the token.
     ///
     /// # Errors

@@ -30,7 +30,7 @@ const LENIENT: GeneralPurpose =
 ///
 /// RSA keys of 2048 bits or more, and elliptic curves P-256 and P-384.
 pub struct Keys {
-    signing: Option<SigningKey>,
+    signing: Option<(SigningKey, VerificationKey)>,
     pub(super) verifying: Vec<VerificationKey>,
 }
 
@@ -98,6 +98,7 @@ static ALGORITHMS: [KeyAlgorithm; 3] = [
     },
 ];
 
+#[derive(Clone)]
 pub(super) struct VerificationKey {
     pub(super) algorithm: &'static KeyAlgorithm,
     /// The hash of the key.
@@ -107,14 +108,13 @@ pub(super) struct VerificationKey {
 }
 
 /// The header of a token, in the order in which Go writes it.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct TokenHeader {
-    #[serde(default)]
     alg: String,
-    #[serde(default)]
     kid: String,
     /// Extensions that a reader must know; none is known.
-    #[serde(default, skip_serializing)]
+    #[serde(skip_serializing)]
     crit: Option<serde::de::IgnoredAny>,
 }
 
@@ -157,7 +157,7 @@ impl Keys {
     pub fn from_pem(signing: Option<&str>, verifying: &[&str]) -> Result<Self, KeyError> {
         let private = |text: &str| blocks(text).iter().find_map(private_key);
         let signing = signing.map(|text| private(text).ok_or(KeyError::NoPrivateKey));
-        let (signing, own) = signing.transpose()?.unzip();
+        let signing = signing.transpose()?;
 
         // Blocks that are not keys are passed over, such as parameters of curves; a file without any key is an error.
         let mut keys = Vec::new();
@@ -169,7 +169,7 @@ impl Keys {
             }
         }
         if verifying.is_empty() {
-            keys.extend(own);
+            keys.extend(signing.iter().map(|(_, own)| own.clone()));
         }
         Ok(Keys {
             signing,
@@ -192,11 +192,10 @@ impl Keys {
 
     /// The token with a payload.
     pub(super) fn sign(&self, payload: &[u8]) -> Result<String, KeyError> {
-        let key = self.signing.as_ref().ok_or(KeyError::Unsigned)?;
-        let public = key.public().ok_or(KeyError::Unsigned)?;
+        let (key, public) = self.signing.as_ref().ok_or(KeyError::Unsigned)?;
         let header = TokenHeader {
             alg: public.algorithm.name.to_owned(),
-            kid: public.id,
+            kid: public.id.clone(),
             crit: None,
         };
         let header = serde_json::to_vec(&header).map_err(|_| KeyError::Unsigned)?;
@@ -244,18 +243,6 @@ impl fmt::Debug for Keys {
 }
 
 impl SigningKey {
-    fn public(&self) -> Option<VerificationKey> {
-        let (key, is_curve) = match self {
-            SigningKey::Rsa(key) => (key.public_key().as_ref(), false),
-            SigningKey::Ec(key) => (key.public_key().as_ref(), true),
-        };
-        // The size of a point tells the curves apart.
-        let mut all = ALGORITHMS
-            .iter()
-            .filter(|one| one.curve.is_some() == is_curve);
-        all.find_map(|algorithm| VerificationKey::new(algorithm, key))
-    }
-
     fn sign(&self, message: &[u8]) -> Option<Vec<u8>> {
         let random = SystemRandom::new();
         match self {
@@ -285,11 +272,8 @@ impl KeyAlgorithm {
 impl VerificationKey {
     /// Behaviour: `keyIDFromPublicKey`.
     fn new(algorithm: &'static KeyAlgorithm, key: &[u8]) -> Option<Self> {
-        if algorithm
-            .curve
-            .as_ref()
-            .is_some_and(|curve| curve.size != key.len())
-        {
+        let size = algorithm.curve.as_ref().map(|curve| curve.size);
+        if size.is_some_and(|size| size != key.len()) {
             return None;
         }
         let info = SubjectPublicKeyInfoRef {
@@ -321,25 +305,27 @@ fn blocks(text: &str) -> Vec<pem::Pem> {
 
 fn private_key(block: &pem::Pem) -> Option<(SigningKey, VerificationKey)> {
     let der = block.contents();
-    let mut curves = ALGORITHMS
-        .iter()
-        .filter_map(|one| Some((one, one.curve.as_ref()?)));
     let on_curve = |curve: &Curve, pkcs8: &[u8]| {
-        let key = EcdsaKeyPair::from_pkcs8(curve.signing, pkcs8, &SystemRandom::new());
-        key.ok().map(SigningKey::Ec)
+        EcdsaKeyPair::from_pkcs8(curve.signing, pkcs8, &SystemRandom::new()).ok()
     };
     // The label tells RSA from curves, but not one curve from another.
-    let key = match block.tag() {
-        "RSA PRIVATE KEY" => RsaKeyPair::from_der(der).ok().map(SigningKey::Rsa),
-        "EC PRIVATE KEY" => curves.find_map(|(one, curve)| on_curve(curve, &in_pkcs8(one, der)?)),
-        "PRIVATE KEY" => {
-            let rsa = RsaKeyPair::from_pkcs8(der).ok().map(SigningKey::Rsa);
-            rsa.or_else(|| curves.find_map(|(_, curve)| on_curve(curve, der)))
-        }
-        _ => None,
-    }?;
-    let public = key.public()?;
-    Some((key, public))
+    ALGORITHMS.iter().find_map(|algorithm| {
+        let key = match (block.tag(), &algorithm.curve) {
+            ("RSA PRIVATE KEY", None) => SigningKey::Rsa(RsaKeyPair::from_der(der).ok()?),
+            ("PRIVATE KEY", None) => SigningKey::Rsa(RsaKeyPair::from_pkcs8(der).ok()?),
+            ("EC PRIVATE KEY", Some(curve)) => {
+                SigningKey::Ec(on_curve(curve, &in_pkcs8(algorithm, der)?)?)
+            }
+            ("PRIVATE KEY", Some(curve)) => SigningKey::Ec(on_curve(curve, der)?),
+            _ => return None,
+        };
+        let public = match &key {
+            SigningKey::Rsa(key) => key.public_key().as_ref(),
+            SigningKey::Ec(key) => key.public_key().as_ref(),
+        };
+        let public = VerificationKey::new(algorithm, public)?;
+        Some((key, public))
+    })
 }
 
 /// A key of `EC PRIVATE KEY` (SEC 1) inside the structure of `PRIVATE KEY` (PKCS#8).

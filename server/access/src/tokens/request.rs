@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fieldmanager_managedfields::{Details, Status, Time};
+use fieldmanager_managedfields::{Status, Time};
 use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::internal::go_format::quote;
@@ -10,6 +10,7 @@ use fieldmanager_value::{List, Map, Value};
 
 use super::claims::{Claims, ObjectLookup, ObjectReference};
 use super::issuer::TokenIssuer;
+use crate::attributes::describe;
 
 /// The life in seconds of a token of a pod that is extended, and how long it lives then.
 const EXTENDED_SECONDS: i64 = 3607;
@@ -25,6 +26,7 @@ pub struct TokenRequest<'a> {
     account: &'a Value,
     audiences: Vec<String>,
     seconds: i64,
+    binding: Option<Binding<'a>>,
 }
 
 /// The answer to a `TokenRequest`.
@@ -37,10 +39,9 @@ pub struct TokenGrant {
 }
 
 /// The object that a request binds its token to.
+#[derive(Debug)]
 struct Binding<'a> {
-    group: &'a str,
-    version: &'a str,
-    kind: &'a str,
+    kind: GroupVersionKind,
     name: &'a str,
     uid: &'a str,
 }
@@ -53,7 +54,7 @@ impl<'a> TokenRequest<'a> {
     ///
     /// 422 if it is not that of the path.
     pub fn check_name(object: &Value, name: &str) -> Result<(), Status> {
-        let found = object.name().unwrap_or_default();
+        let found = object.metadata_string("name");
         if found.is_empty() || found == name {
             return Ok(());
         }
@@ -75,76 +76,64 @@ impl<'a> TokenRequest<'a> {
         account: &'a Value,
         issuer: &TokenIssuer,
     ) -> Result<Self, Status> {
-        let (asked, uid) = (uid_of(object), uid_of(account));
+        let asked = object.metadata_string("uid");
+        let uid = account.metadata_string("uid");
         if !asked.is_empty() && asked != uid {
-            let name = account.name().unwrap_or_default();
             let text = format!(
                 "the UID in the token request ({asked}) does not match the UID of the service account ({uid})"
             );
-            return Err(conflict(GROUP, KIND, name, &text));
+            let name = account.metadata_string("name");
+            return Err(conflict((GROUP, KIND, name), &text));
         }
 
-        let spec = object.field("spec");
-        let audiences = spec.and_then(|spec| spec.field("audiences")?.as_list());
-        let strings = audiences
-            .into_iter()
-            .flat_map(List::iter)
-            .filter_map(Value::as_str);
+        let spec = |name: &str| object.field("spec")?.field(name);
+        let list = spec("audiences").and_then(Value::as_list);
+        let strings = list.into_iter().flatten().filter_map(Value::as_str);
         let mut audiences: Vec<String> = strings.map(str::to_owned).collect();
         if audiences.is_empty() {
             audiences = issuer.audiences().to_vec();
         }
         // Defaulting has set this, unless the caller has left it out.
-        let seconds = spec.and_then(|spec| spec.field("expirationSeconds")?.as_i64());
+        let seconds = spec("expirationSeconds").and_then(Value::as_i64);
+        let bound = spec("boundObjectRef").filter(|bound| bound.as_map().is_some());
         let request = TokenRequest {
             object,
             account,
             audiences,
             seconds: seconds.unwrap_or(3600),
+            binding: bound.map(Binding::read),
         };
-        request.check().map(|()| request)
+        request.check(spec("attestations").cloned().unwrap_or_default())?;
+        Ok(request)
     }
 
-    fn check(&self) -> Result<(), Status> {
+    fn check(&self, attestations: Value) -> Result<(), Status> {
         let mut faults = Vec::new();
-        let fault = |field: &str, value: Value, text: &str| {
-            FieldError::invalid(FieldPath::root("spec").child(field), value, text)
+        let mut check = |is_fault: bool, field: &str, value: Value, text: &str| {
+            if is_fault {
+                let path = FieldPath::root("spec").child(field);
+                faults.push(FieldError::invalid(path, value, text));
+            }
         };
         let (field, seconds) = ("expirationSeconds", self.seconds);
-        if seconds < 600 {
-            faults.push(fault(
-                field,
-                seconds.into(),
-                "may not specify a duration less than 10 minutes",
-            ));
-        }
-        if seconds > 1 << 32 {
-            faults.push(fault(
-                field,
-                seconds.into(),
-                "may not specify a duration larger than 2^32 seconds",
-            ));
-        }
+        let is_webhook = self.binding.as_ref().is_some_and(Binding::is_webhook);
+        let count = attestations.as_map().map_or(0, Map::len);
 
         // Only tokens for webhooks attest something, and they are behind a gate that is off.
-        let attestations = self
-            .object
-            .field("spec")
-            .and_then(|spec| spec.field("attestations"));
-        let attestations = attestations.cloned().unwrap_or_default();
-        let count = attestations.as_map().map_or(0, Map::len);
-        if self.binding().is_some_and(|binding| binding.is_webhook()) {
-            if self.audiences.len() != 1 {
-                let text = "must be length 1 when bound to a webhook config";
-                faults.push(fault("audiences", strings(&self.audiences), text));
-            }
-            if count != 1 {
-                let text = "webhook bound requests require exactly one admissionReviewAPIGroups attestation";
-                faults.push(fault("attestations", attestations, text));
-            }
-        } else if count != 0 {
+        if !is_webhook && count != 0 {
             let text = "attestations may only be specified with a webhook bound object reference";
-            faults = vec![fault("attestations", attestations, text)];
+            check(true, "attestations", attestations, text);
+        } else {
+            let text = "may not specify a duration less than 10 minutes";
+            check(seconds < 600, field, seconds.into(), text);
+            let text = "may not specify a duration larger than 2^32 seconds";
+            check(seconds > 1 << 32, field, seconds.into(), text);
+            let (is_many, audiences) = (self.audiences.len() != 1, strings(&self.audiences));
+            let text = "must be length 1 when bound to a webhook config";
+            check(is_webhook && is_many, "audiences", audiences, text);
+            let text =
+                "webhook bound requests require exactly one admissionReviewAPIGroups attestation";
+            check(is_webhook && count != 1, "attestations", attestations, text);
         }
         if faults.is_empty() {
             Ok(())
@@ -153,53 +142,34 @@ impl<'a> TokenRequest<'a> {
         }
     }
 
-    fn binding(&self) -> Option<Binding<'a>> {
-        let object = self.object.field("spec")?.field("boundObjectRef")?;
-        object.as_map()?;
-        let api_version = object.string("apiVersion");
-        // Versions with several slashes are of no group, which Go takes for the core group.
-        let (group, version) = match api_version.split_once('/') {
-            None => ("", api_version),
-            Some((_, rest)) if rest.contains('/') => ("", ""),
-            Some(parts) => parts,
-        };
-        Some(Binding {
-            group,
-            version,
-            kind: object.string("kind"),
-            name: object.string("name"),
-            uid: object.string("uid"),
-        })
-    }
-
     /// The object that the token is bound to, which the caller has to find; it answers 404 if there is none.
     ///
     /// # Errors
     ///
     /// 400 for objects of other kinds than Pod, Node and Secret.
     pub fn bound(&self) -> Result<Option<ObjectLookup<'a>>, Status> {
-        let Some(binding) = self.binding() else {
+        let Some(binding) = &self.binding else {
             return Ok(None);
         };
-        let resource = match (binding.group, binding.kind) {
-            ("", "Pod") => "pods",
-            ("", "Secret") => "secrets",
-            ("", "Node") => "nodes",
-            (group, kind) => {
+        let namespace = self.account.metadata_string("namespace");
+        let (resource, namespace) = match (&*binding.kind.group, &*binding.kind.kind) {
+            ("", "Pod") => ("pods", namespace),
+            ("", "Secret") => ("secrets", namespace),
+            ("", "Node") => ("nodes", ""),
+            _ => {
                 let gate = " (feature gate APIServerWebhookAuthenticationToken is disabled)";
                 let gate = if binding.is_webhook() { gate } else { "" };
-                let kind = format!("{group}/{}, Kind={kind}", binding.version);
+                let kind = &binding.kind;
                 let text = format!("cannot bind token to object of type {kind}{gate}");
                 return Err(Status::bad_request(text));
             }
         };
-        let namespace = self.account.namespace().unwrap_or_default();
-        Ok(Some(ObjectLookup::new(
+        Ok(Some(ObjectLookup {
             resource,
             namespace,
-            binding.name,
-            binding.uid,
-        )))
+            name: binding.name,
+            uid: binding.uid,
+        }))
     }
 }
 
@@ -210,13 +180,25 @@ impl fmt::Debug for TokenGrant {
     }
 }
 
-impl Binding<'_> {
+impl<'a> Binding<'a> {
+    fn read(object: &'a Value) -> Self {
+        let api_version = object.api_version();
+        // Versions with several slashes are of no group, which Go takes for the core group.
+        let api_version = Some(api_version).filter(|text| text.matches('/').count() < 2);
+        let api_version = api_version.unwrap_or_default();
+        Binding {
+            kind: GroupVersionKind::from_api_version_kind(api_version, object.string("kind")),
+            name: object.string("name"),
+            uid: object.string("uid"),
+        }
+    }
+
     fn is_webhook(&self) -> bool {
         let is_kind = matches!(
-            self.kind,
+            &*self.kind.kind,
             "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration"
         );
-        is_kind && (self.group, self.version) == ("admissionregistration.k8s.io", "v1")
+        is_kind && &*self.kind.api_version() == "admissionregistration.k8s.io/v1"
     }
 }
 
@@ -236,12 +218,8 @@ impl TokenIssuer {
         now: Time,
         id: &str,
     ) -> Result<TokenGrant, Status> {
-        let account = request.account;
-        let (namespace, name) = (
-            account.namespace().unwrap_or_default(),
-            account.name().unwrap_or_default(),
-        );
-        let mut claims = Claims::of_account(namespace, name, uid_of(account));
+        let own = |name: &str| request.account.metadata_string(name);
+        let mut claims = Claims::of_account(own("namespace"), own("name"), own("uid"));
         let is_pod = bind(&mut claims, request, bound, node)?;
 
         // The answer has the shortened life, and the claims may have a longer one than the answer.
@@ -272,16 +250,9 @@ impl TokenIssuer {
         claims.not_before = Some(start);
         id.clone_into(&mut claims.id);
 
-        let failed = |error: String| {
-            Status::internal(format!(
-                "Internal error occurred: failed to generate token: {error}"
-            ))
-        };
-        let token = self
-            .sign(claims)
-            .map_err(|error| failed(error.to_string()))?;
+        let token = self.sign(claims).map_err(failed)?;
         let expiration = Time::from_unix_seconds(start.saturating_add(seconds));
-        let expiration = expiration.map_err(|error| failed(error.to_string()))?;
+        let expiration = expiration.map_err(failed)?;
         let status = [
             ("expirationTimestamp", expiration.to_string()),
             ("token", token),
@@ -298,17 +269,15 @@ fn bind(
     bound: Option<&Value>,
     node: Option<&Value>,
 ) -> Result<bool, Status> {
-    let (Some(binding), Some(bound)) = (request.binding(), bound) else {
+    let (Some(binding), Some(bound)) = (&request.binding, bound) else {
         return Ok(false);
     };
     let own = &mut claims.kubernetes;
-    let reference = |name: &str, object: Option<&Value>| ObjectReference {
-        name: name.to_owned(),
-        uid: object.map(uid_of).unwrap_or_default().to_owned(),
-    };
+    let (name, uid) = (binding.name, bound.metadata_string("uid"));
     // A pod is refused for its account before its uid is compared.
-    let object = Some(reference(binding.name, Some(bound)));
-    match binding.kind {
+    let object = Some(ObjectReference::new(name, uid));
+    let kind = &*binding.kind.kind;
+    match kind {
         "Pod" => {
             let string = |name: &str| bound.field("spec").map_or("", |spec| spec.string(name));
             if string("serviceAccountName") != own.account.name {
@@ -319,23 +288,24 @@ fn bind(
             }
             own.pod = object;
             // A missing node is named without its uid.
-            let node_name = string("nodeName");
-            own.node = (!node_name.is_empty()).then(|| reference(node_name, node));
+            let node_uid = node.map_or("", |node| node.metadata_string("uid"));
+            let node = ObjectReference::new(string("nodeName"), node_uid);
+            own.node = Some(node).filter(|node| !node.name.is_empty());
         }
         // Other kinds were refused when the object was looked up.
         "Secret" => own.secret = object,
         _ => own.node = object,
     }
 
-    if !binding.uid.is_empty() && binding.uid != uid_of(bound) {
+    if !binding.uid.is_empty() && binding.uid != uid {
         let text = format!(
             "the UID in the bound object reference ({}) does not match the UID in record. The object might have been deleted \
              and then recreated",
             binding.uid
         );
-        return Err(conflict("", binding.kind, binding.name, &text));
+        return Err(conflict(("", kind, name), &text));
     }
-    Ok(binding.kind == "Pod")
+    Ok(kind == "Pod")
 }
 
 /// The request with what it left open, and the status.
@@ -345,12 +315,12 @@ fn answer(
     now: Time,
     status: [(&str, String); 2],
 ) -> Value {
-    let account = request.account;
+    let own = |name: &str| Value::from(request.account.metadata_string(name));
     let metadata = [
         ("creationTimestamp", now.to_string().into()),
-        ("name", account.name().unwrap_or_default().into()),
-        ("namespace", account.namespace().unwrap_or_default().into()),
-        ("uid", uid_of(account).into()),
+        ("name", own("name")),
+        ("namespace", own("namespace")),
+        ("uid", own("uid")),
     ];
     let field = |name| request.object.field(name);
     // Go writes an empty pointer here.
@@ -360,23 +330,24 @@ fn answer(
         ("boundObjectRef", bound.cloned().unwrap_or_default()),
         ("expirationSeconds", seconds.into()),
     ];
-    // What else the request says stays, such as labels.
-    let with = |value: Option<&Value>, fields: &[(&str, Value)]| -> Value {
-        let mut map = value.and_then(Value::as_map).cloned().unwrap_or_default();
-        for (name, value) in fields {
-            map.insert(*name, value.clone());
-        }
-        map.into()
-    };
     let status = status.map(|(name, text)| (name, text.into()));
     let parts = [
         ("apiVersion", format!("{GROUP}/v1").into()),
         ("kind", KIND.into()),
-        ("metadata", with(field("metadata"), &metadata)),
-        ("spec", with(field("spec"), &spec)),
-        ("status", with(None, &status)),
+        ("metadata", with(field("metadata"), metadata)),
+        ("spec", with(field("spec"), spec)),
+        ("status", with(None, status)),
     ];
-    with(Some(request.object), &parts)
+    with(Some(request.object), parts)
+}
+
+/// A map with some fields set. What else it has stays, such as labels.
+fn with<const N: usize>(value: Option<&Value>, fields: [(&str, Value); N]) -> Value {
+    let mut map = value.and_then(Value::as_map).cloned().unwrap_or_default();
+    for (name, value) in fields {
+        map.insert(name, value);
+    }
+    map.into()
 }
 
 fn strings(items: &[String]) -> Value {
@@ -384,23 +355,19 @@ fn strings(items: &[String]) -> Value {
     items.collect::<List>().into()
 }
 
-fn uid_of(object: &Value) -> &str {
-    object.uid().unwrap_or_default()
-}
-
 fn invalid(name: &str, faults: &[FieldError]) -> Status {
     Status::invalid(&GroupVersionKind::new(GROUP, "v1", KIND), name, faults)
 }
 
-fn conflict(group: &str, kind: &str, name: &str, text: &str) -> Status {
-    let dot = if group.is_empty() { "" } else { "." };
+fn failed(error: impl fmt::Display) -> Status {
+    let text = format!("Internal error occurred: failed to generate token: {error}");
+    Status::internal(text)
+}
+
+fn conflict(about: (&str, &str, &str), text: &str) -> Status {
     let message = format!(
-        "Operation cannot be fulfilled on {kind}{dot}{group} {}: {text}",
-        quote(name)
+        "Operation cannot be fulfilled on {}: {text}",
+        describe(about)
     );
-    let mut details = Details::default();
-    details.name = name.to_owned();
-    details.group = group.to_owned();
-    details.kind = kind.to_owned();
-    Status::failure(409, "Conflict", message, Some(details))
+    Status::about(409, "Conflict", about, message)
 }

@@ -9,9 +9,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLockReadGuard};
 use fieldmanager_access::certificates::ClientAuthorities;
 use fieldmanager_access::tokens::TokenIssuer;
 use fieldmanager_access::{ImpersonationMode, RbacPolicy, StaticTokens, User};
-use fieldmanager_value::Value;
 
-use crate::object::map;
 use crate::store::{SharedStore, StoreError};
 use roles::Roles;
 
@@ -112,18 +110,18 @@ impl Access {
 
     /// The user of a token of a file, or of one that a test made.
     pub(crate) fn user_of(&self, token: &str) -> Option<User> {
-        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = lock(&self.made);
         let found = self.options.tokens.user(token).or_else(|| made.user(token));
         found.cloned()
     }
 
     /// What allowed the last impersonation of a user.
     pub(crate) fn last_impersonation(&self, requestor: &str) -> Option<ImpersonationMode> {
-        self.impersonations().get(requestor).copied()
+        lock(&self.impersonations).get(requestor).copied()
     }
 
     pub(crate) fn set_last_impersonation(&self, requestor: &str, mode: ImpersonationMode) {
-        let mut all = self.impersonations();
+        let mut all = lock(&self.impersonations);
         // A user who is forgotten is asked more questions the next time.
         if all.len() >= MOST_IMPERSONATIONS {
             all.clear();
@@ -131,17 +129,14 @@ impl Access {
         all.insert(requestor.to_owned(), mode);
     }
 
-    fn impersonations(&self) -> MutexGuard<'_, HashMap<String, ImpersonationMode>> {
-        self.impersonations
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Accepts a token of a user from now on.
     pub(crate) fn add(&self, token: String, user: User) {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        made.insert(token, user);
+        lock(&self.made).insert(token, user);
     }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The token of a header `Authorization`; empty if it has none.
@@ -153,31 +148,6 @@ pub(crate) fn bearer(authorization: Option<&str>) -> &str {
         .next()
         .is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"));
     words.next().filter(|_| is_bearer).unwrap_or_default()
-}
-
-/// A user as reviews, webhooks and requests for certificates show it.
-///
-/// Behaviour: `UserInfo` of `k8s.io/api/authentication/v1`.
-pub(crate) fn user_info(user: &User) -> Value {
-    let list = |texts: &[String]| {
-        let texts = texts.iter().map(|text| Value::from(text.as_str()));
-        Value::List(texts.collect())
-    };
-    let extra = user.extra.iter();
-    let extra = map(extra.map(|(key, values)| (key.as_str(), list(values))));
-    let fields = [
-        ("username", Value::from(user.name.as_str())),
-        ("uid", user.uid.as_str().into()),
-        ("groups", list(&user.groups)),
-        ("extra", extra),
-    ];
-
-    let is_empty = |value: &Value| match value {
-        Value::List(list) => list.is_empty(),
-        Value::Map(map) => map.is_empty(),
-        value => value.as_str() == Some(""),
-    };
-    map(fields.into_iter().filter(|(_, value)| !is_empty(value)))
 }
 
 /// The user who may do everything, and whom requests of the program itself are of.

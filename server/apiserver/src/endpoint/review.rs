@@ -9,7 +9,7 @@ use fieldmanager_value::Value;
 use super::failure::internal;
 use super::token::Holder;
 use super::{Answer, Call, Core, Failure};
-use crate::access::{bearer, user_info};
+use crate::access::bearer;
 use crate::object::{map, text, with};
 use crate::selector::{FieldSelector, LabelSelector};
 
@@ -35,7 +35,7 @@ impl Core {
             Some(Review::User) => {
                 let created = self.source.now().to_string().into();
                 let object = with(object, "metadata", map([("creationTimestamp", created)]));
-                let status = map([("userInfo", user_info(call.user))]);
+                let status = map([("userInfo", call.user.into())]);
                 with(&object, "status", status)
             }
             Some(Review::Token) => {
@@ -82,7 +82,7 @@ impl Core {
         let error = match self.holder(token, audiences).await {
             Ok(Some(Holder { user, audiences })) => {
                 status.insert("authenticated", true);
-                status.insert("user", user_info(&user));
+                status.insert("user", &user);
                 status.insert("audiences", audiences);
                 String::new()
             }

@@ -7,7 +7,6 @@ use super::admission::{self, Subject, write_options};
 use super::failure::{check_deadline, internal};
 use super::services::Allocation;
 use super::{Answer, Call, Core, Failure, Verb};
-use crate::access::user_info;
 use crate::object::{metadata, text, with, with_metadata};
 use crate::pool::{completing, enter};
 use crate::store::{Entry, Key, Revision, SharedStore, StoreError, Write, unshared_bytes};
@@ -312,7 +311,7 @@ fn requested(call: &Call<'_>, object: Value) -> Value {
     let Some(Value::Map(spec)) = object.get("spec").filter(|_| is_request) else {
         return object;
     };
-    let user = user_info(call.user);
+    let user = Value::from(call.user);
     let mut spec = spec.clone();
     for name in ["username", "uid", "groups", "extra"] {
         match user.get(name) {
