@@ -104,30 +104,22 @@ impl ClientAuthorities {
         let now = u64::try_from(now.unix_seconds()).unwrap_or_default();
         let now = UnixTime::since_unix_epoch(Duration::from_secs(now));
         // The verifier does not look at the times of authorities; Go does.
-        let valid = self
-            .0
-            .iter()
-            .filter(|authority| is_valid(&authority.certificate, now));
-        let is_own = valid
-            .clone()
-            .any(|authority| authority.certificate == certificate);
+        let valid = self.0.iter().filter(|one| is_valid(&one.certificate, now));
+        let is_own = valid.clone().any(|one| one.certificate == certificate);
         if is_own && is_for_clients(&certificate) {
             return user(&certificate, first);
         }
-        let valid = valid.filter(|authority| authority.may_sign());
+        let mut signers = valid.filter(|one| one.may_sign());
 
         // The verifier refuses version 1, which `openssl x509 -req` makes without extensions.
         if certificate.tbs_certificate().version() == Version::V1 {
-            let mut valid = valid;
-            if !is_valid(&certificate, now)
-                || !valid.any(|authority| authority.has_signed(&certificate) == Some(true))
-            {
+            let is_signed = signers.any(|one| one.has_signed(&certificate) == Some(true));
+            if !is_signed || !is_valid(&certificate, now) {
                 let text = "expired, or not signed by an authority";
                 return Err(CertificateError::Unverified(text.to_owned()));
             }
         } else {
-            let anchors: Vec<TrustAnchor<'_>> =
-                valid.map(|authority| authority.anchor.clone()).collect();
+            let anchors: Vec<TrustAnchor<'_>> = signers.map(|one| one.anchor.clone()).collect();
             let unverified = |error: webpki::Error| CertificateError::Unverified(error.to_string());
             let entity = EndEntityCert::try_from(first).map_err(unverified)?;
             let all = webpki::ALL_VERIFICATION_ALGS;

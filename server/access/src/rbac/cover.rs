@@ -45,15 +45,13 @@ pub(super) fn missing(
             }
         }
 
-        for (group, resource, verb, name) in permissions(rule) {
-            if !held
-                .iter()
-                .any(|held| includes_resource(held, group, resource, verb, name))
-            {
+        each_permission(rule, |group, resource, verb, name| {
+            let mut held = held.iter();
+            if !held.any(|held| includes_resource(held, group, resource, verb, name)) {
                 let verbs = resources.entry((group, resource, name)).or_default();
                 verbs.push(verb);
             }
-        }
+        });
     }
 
     // The set sorts the texts, since Go sorts them and not the rules.
@@ -82,22 +80,24 @@ fn count_permissions(rule: &PolicyRule) -> usize {
         .saturating_add(rule.paths.len().saturating_mul(rule.verbs.len()))
 }
 
-/// All combinations of a group, a resource, a verb and a name, in the order of Go.
-fn permissions(rule: &PolicyRule) -> impl Iterator<Item = (&str, &str, &str, Option<&str>)> {
-    let names: Vec<Option<&str>> = match rule.names.as_slice() {
-        [] => vec![None],
-        names => names.iter().map(|name| Some(name.as_str())).collect(),
-    };
-    rule.groups.iter().flat_map(move |group| {
-        let names = names.clone();
-        rule.resources.iter().flat_map(move |resource| {
-            let names = names.clone();
-            rule.verbs.iter().flat_map(move |verb| {
-                let names = names.clone().into_iter();
-                names.map(move |name| (group.as_str(), resource.as_str(), verb.as_str(), name))
-            })
-        })
-    })
+/// Visits all combinations of a group, a resource, a verb and a name, in the order of Go.
+fn each_permission<'r>(
+    rule: &'r PolicyRule,
+    mut visit: impl FnMut(&'r str, &'r str, &'r str, Option<&'r str>),
+) {
+    let mut names: Vec<Option<&str>> = rule.names.iter().map(|name| Some(&**name)).collect();
+    if names.is_empty() {
+        names.push(None);
+    }
+    for group in &rule.groups {
+        for resource in &rule.resources {
+            for verb in &rule.verbs {
+                names
+                    .iter()
+                    .for_each(|name| visit(group, resource, verb, *name));
+            }
+        }
+    }
 }
 
 fn includes_path(held: &PolicyRule, verb: &str, path: &str) -> bool {

@@ -146,9 +146,11 @@ impl RbacPolicy {
     /// Behaviour: the union of `privilegedGroupAuthorizer` and `RBACAuthorizer`. `error` is always empty, since roles that
     /// are missing are a reason, not an error.
     pub fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
-        let mut decision = Decision::default();
         // This is an authorizer of its own, which gives no reason.
-        decision.allowed = attributes.user.is_master();
+        let mut decision = Decision {
+            allowed: attributes.user.is_master(),
+            ..Decision::default()
+        };
         if decision.allowed {
             return decision;
         }
@@ -193,12 +195,9 @@ impl RbacPolicy {
         let paths = rules.iter().filter(|rule| !rule.paths.is_empty());
         let paths = paths.map(|rule| rule_value(&rule.verbs, [("nonResourceURLs", &*rule.paths)]));
 
-        let mut status: Map = [
-            ("resourceRules", resources.collect::<Vec<Value>>()),
-            ("nonResourceRules", paths.collect()),
-        ]
-        .into_iter()
-        .collect();
+        let mut status = Map::new();
+        status.insert("resourceRules", resources.collect::<Vec<Value>>());
+        status.insert("nonResourceRules", paths.collect::<Vec<Value>>());
         status.insert("incomplete", false);
         if let Some(errors) = aggregate(&errors, None) {
             status.insert("evaluationError", errors);

@@ -38,34 +38,23 @@ impl PolicyRule {
     ///
     /// Behaviour: `RuleAllows` of `plugin/pkg/auth/authorizer/rbac`.
     pub(super) fn allows(&self, attributes: &Attributes<'_>) -> bool {
-        let Attributes {
-            resource,
-            subresource,
-            name,
-            ..
-        } = *attributes;
-        has(&self.verbs, attributes.verb)
-            && match attributes.path {
-                Some(path) => self.paths.iter().any(|rule| covers_path(rule, path)),
-                None => {
-                    let covers = |rule: &String| covers_resource(rule, resource, subresource);
-                    has(&self.groups, attributes.group)
-                        && self.resources.iter().any(covers)
-                        && (self.names.is_empty() || self.names.iter().any(|rule| rule == name))
-                }
-            }
+        if !has(&self.verbs, attributes.verb) {
+            return false;
+        }
+        if let Some(path) = attributes.path {
+            return self.paths.iter().any(|rule| covers_path(rule, path));
+        }
+        let mut resources = self.resources.iter();
+        let mut names = self.names.iter();
+        has(&self.groups, attributes.group)
+            && resources.any(|rule| covers_resource(rule, attributes))
+            && (self.names.is_empty() || names.any(|name| name == attributes.name))
     }
 
     /// The number of strings.
     pub(super) fn len(&self) -> usize {
-        let PolicyRule {
-            verbs,
-            groups,
-            resources,
-            names,
-            paths,
-        } = self;
-        verbs.len() + groups.len() + resources.len() + names.len() + paths.len()
+        let of_resources = self.groups.len() + self.resources.len() + self.names.len();
+        self.verbs.len() + of_resources + self.paths.len()
     }
 }
 
@@ -75,7 +64,8 @@ pub(super) fn has(list: &[String], text: &str) -> bool {
 }
 
 /// Whether a resource in a rule, such as `pods`, `pods/log`, `*/scale` or `*`, covers a requested one.
-fn covers_resource(rule: &str, resource: &str, subresource: &str) -> bool {
+fn covers_resource(rule: &str, requested: &Attributes<'_>) -> bool {
+    let (resource, subresource) = (requested.resource, requested.subresource);
     if rule == ALL {
         return true;
     }

@@ -114,8 +114,10 @@ impl ObjectReference {
 impl Claims {
     /// The claims of a token for a service account.
     pub fn of_account(namespace: &str, name: &str, uid: &str) -> Self {
-        let mut claims = Claims::default();
-        claims.subject = format!("system:serviceaccount:{namespace}:{name}");
+        let mut claims = Claims {
+            subject: format!("system:serviceaccount:{namespace}:{name}"),
+            ..Claims::default()
+        };
         claims.kubernetes.namespace = namespace.to_owned();
         claims.kubernetes.account = ObjectReference::new(name, uid);
         claims

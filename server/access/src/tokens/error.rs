@@ -14,15 +14,7 @@ pub enum TokenError {
     /// The claims cannot be read.
     #[error("the claims of the token are malformed")]
     Claims,
-    /// The token is for others.
-    #[error("token audiences {token} is invalid for the target audiences {target}")]
-    Audience {
-        /// The audiences of the token, as Go writes a list.
-        token: String,
-        /// The requested audiences.
-        target: String,
-    },
-    /// The token is too old, too young, or one of its objects does not exist as it did.
+    /// The token is for others, too old, too young, or one of its objects does not exist as it did.
     #[error("{0}")]
     Invalid(String),
 }

@@ -110,7 +110,7 @@ pub(super) struct VerificationKey {
 /// The header of a token, in the order in which Go writes it.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct TokenHeader {
+struct TokenHeader {
     alg: String,
     kid: String,
     /// Extensions that a reader must know; none is known.
@@ -122,7 +122,7 @@ pub(super) struct TokenHeader {
 pub(super) struct SignedParts<'a> {
     /// The first two parts as they were sent.
     message: &'a str,
-    header: &'a str,
+    header: TokenHeader,
     pub(super) payload: Vec<u8>,
     signature: Vec<u8>,
 }
@@ -133,14 +133,10 @@ impl<'a> SignedParts<'a> {
         let (header, payload) = message.split_once('.')?;
         Some(SignedParts {
             message,
-            header,
+            header: read_object(&LENIENT.decode(header).ok()?)?,
             payload: LENIENT.decode(payload).ok()?,
             signature: LENIENT.decode(signature).ok()?,
         })
-    }
-
-    pub(super) fn header(&self) -> Option<TokenHeader> {
-        read_object(&LENIENT.decode(self.header).ok()?)
     }
 }
 
@@ -207,11 +203,8 @@ impl Keys {
     }
 
     /// Checks a signature with the key that the token names; with all keys if it names none.
-    pub(super) fn verify(
-        &self,
-        parts: &SignedParts<'_>,
-        header: &TokenHeader,
-    ) -> Result<(), TokenError> {
+    pub(super) fn verify(&self, parts: &SignedParts<'_>) -> Result<(), TokenError> {
+        let header = &parts.header;
         let has_id = |key: &&VerificationKey| header.kid.is_empty() || key.id == header.kid;
         let mut keys = self.verifying.iter().filter(has_id).peekable();
         if keys.peek().is_none() {

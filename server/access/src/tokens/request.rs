@@ -6,7 +6,7 @@ use fieldmanager_managedfields::{Status, Time};
 use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::internal::go_format::quote;
-use fieldmanager_value::{List, Map, Value};
+use fieldmanager_value::{Map, Value};
 
 use super::claims::{Claims, ObjectLookup, ObjectReference};
 use super::issuer::TokenIssuer;
@@ -128,9 +128,10 @@ impl<'a> TokenRequest<'a> {
             check(seconds < 600, field, seconds.into(), text);
             let text = "may not specify a duration larger than 2^32 seconds";
             check(seconds > 1 << 32, field, seconds.into(), text);
-            let (is_many, audiences) = (self.audiences.len() != 1, strings(&self.audiences));
+            let is_one = self.audiences.len() == 1;
+            let audiences = self.audiences.clone().into();
             let text = "must be length 1 when bound to a webhook config";
-            check(is_webhook && is_many, "audiences", audiences, text);
+            check(is_webhook && !is_one, "audiences", audiences, text);
             let text =
                 "webhook bound requests require exactly one admissionReviewAPIGroups attestation";
             check(is_webhook && count != 1, "attestations", attestations, text);
@@ -326,7 +327,7 @@ fn answer(
     // Go writes an empty pointer here.
     let bound = field("spec").and_then(|spec| spec.field("boundObjectRef"));
     let spec = [
-        ("audiences", strings(&request.audiences)),
+        ("audiences", request.audiences.clone().into()),
         ("boundObjectRef", bound.cloned().unwrap_or_default()),
         ("expirationSeconds", seconds.into()),
     ];
@@ -348,11 +349,6 @@ fn with<const N: usize>(value: Option<&Value>, fields: [(&str, Value); N]) -> Va
         map.insert(name, value);
     }
     map.into()
-}
-
-fn strings(items: &[String]) -> Value {
-    let items = items.iter().map(|item| Value::from(item.as_str()));
-    items.collect::<List>().into()
 }
 
 fn invalid(name: &str, faults: &[FieldError]) -> Status {
