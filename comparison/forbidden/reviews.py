@@ -6,7 +6,7 @@ usage: reviews.py KUBE_APISERVER [FILE]
 FILE is by default the one that tests of the server replay. It has the `tokens` and `objects` of record.py, the requests for
 tokens of a service account (`accountTokens`), and for each mode of authorization its `requests`: each with the code and the
 body that are expected, and the warnings. A string that begins with `@NAME` has the token of that name there. In bodies,
-uids, ids of tokens and times are replaced by words, since no two servers have the same.
+uids, ids of tokens and times are replaced by words, and rules are sorted, since no two servers have the same.
 """
 
 import copy
@@ -246,7 +246,11 @@ def with_tokens(value, made):
 def without_chance(value):
     """A body without what differs from server to server."""
     if isinstance(value, dict):
-        return {name: without_chance(item) for name, item in value.items()}
+        out = {name: without_chance(item) for name, item in value.items()}
+        # Bindings have the random order of a map.
+        for name in {"resourceRules", "nonResourceRules"} & out.keys():
+            out[name].sort(key=lambda rule: json.dumps(rule, sort_keys=True))
+        return out
     if isinstance(value, list):
         return [without_chance(item) for item in value]
     if isinstance(value, str):
