@@ -286,17 +286,14 @@ struct HandshakeVerifier {
     algorithms: WebPkiSupportedAlgorithms,
 }
 
-impl HandshakeVerifier {
-    /// Certificates of version 1 have keys too, so only the key is used.
-    fn key(
-        certificate: &CertificateDer<'_>,
-    ) -> Result<SubjectPublicKeyInfoDer<'static>, rustls::Error> {
-        let bad = rustls::Error::InvalidCertificate(rustls::CertificateError::BadEncoding);
-        let key = read(certificate)
-            .ok()
-            .and_then(|certificate| public_key(&certificate).ok());
-        key.ok_or(bad)
-    }
+/// Certificates of version 1 have keys too, so only the key of a handshake is used.
+fn handshake_key(
+    certificate: &CertificateDer<'_>,
+) -> Result<SubjectPublicKeyInfoDer<'static>, rustls::Error> {
+    let bad = rustls::Error::InvalidCertificate(rustls::CertificateError::BadEncoding);
+    let certificate = read(certificate).ok();
+    let key = certificate.and_then(|certificate| public_key(&certificate).ok());
+    key.ok_or(bad)
 }
 
 impl ClientCertVerifier for HandshakeVerifier {
@@ -324,7 +321,7 @@ impl ClientCertVerifier for HandshakeVerifier {
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
         let bad = rustls::Error::InvalidCertificate(rustls::CertificateError::BadSignature);
-        let key = Self::key(certificate)?;
+        let key = handshake_key(certificate)?;
         let key = RawPublicKeyEntity::try_from(&key).map_err(|_| bad.clone())?;
         // A scheme of TLS 1.2 has an algorithm for each curve.
         let mut schemes = self.algorithms.mapping.iter();
@@ -346,7 +343,7 @@ impl ClientCertVerifier for HandshakeVerifier {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let key = Self::key(certificate)?;
+        let key = handshake_key(certificate)?;
         rustls::crypto::verify_tls13_signature_with_raw_key(message, &key, signed, &self.algorithms)
     }
 

@@ -151,6 +151,7 @@ impl Keys {
     ///
     /// [`KeyError`] if a file has no key.
     pub fn from_pem(signing: Option<&str>, verifying: &[&str]) -> Result<Self, KeyError> {
+        let blocks = |text: &str| pem::parse_many(text).unwrap_or_default();
         let private = |text: &str| blocks(text).iter().find_map(private_key);
         let signing = signing.map(|text| private(text).ok_or(KeyError::NoPrivateKey));
         let signing = signing.transpose()?;
@@ -289,11 +290,6 @@ impl VerificationKey {
             .find(|one| one.identifier() == info.algorithm)?;
         VerificationKey::new(algorithm, info.subject_public_key.as_bytes()?)
     }
-}
-
-/// The PEM blocks of a text.
-fn blocks(text: &str) -> Vec<pem::Pem> {
-    pem::parse_many(text).unwrap_or_default()
 }
 
 fn private_key(block: &pem::Pem) -> Option<(SigningKey, VerificationKey)> {

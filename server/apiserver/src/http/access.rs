@@ -70,10 +70,10 @@ pub(super) fn token_document(
         return Ok(response(200, "application/jwk-set+json", full(keys)));
     }
     // Others read the keys over TLS, which a port that is described without it has too.
-    let host = match head.url().split_once("://") {
-        Some((_, host)) => host,
-        None => "kubernetes.default.svc",
-    };
+    let url = head.url();
+    let host = url
+        .split_once("://")
+        .map_or("kubernetes.default.svc", |(_, host)| host);
     let text = issuer.configuration(&format!("https://{host}{KEY_SET_PATH}"));
     let text = text.ok_or_else(Failure::path_not_found)?;
     Ok(response(200, "application/json", full(text)))
