@@ -29,6 +29,7 @@ pub(crate) const SECTIONS: &[Section] = &[
     ("What kubectl prints", kubectl),
     ("The integration tests of Kubernetes", kubernetes_tests),
     ("Client libraries", clients),
+    ("The blocks of the pages", pages),
     ("Packages for other languages", other_packages),
     ("The site", site),
     ("The page of the API server in a browser", page),
@@ -227,6 +228,15 @@ fn clients(run: &Run) -> Result<()> {
             "comparison/clients/run {fieldmanager} {downloads}"
         )
         .env("KUBECTL", kubectl),
+    )
+}
+
+/// Commands and files of the pages work as they are shown, with a server and kubectl.
+fn pages(run: &Run) -> Result<()> {
+    let fieldmanager = run.target.join("debug/fieldmanager");
+    let (kubectl, work) = (run.target.join("kubectl"), run.target.join("pages"));
+    run.run(
+        cmd!(run.shell, "comparison/pages/run {fieldmanager} {work}").env("KUBECTL", kubectl),
     )
 }
 
