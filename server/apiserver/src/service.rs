@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, Version, header};
+use http_body::Body as _;
 use tokio::runtime::Handle;
 
 use crate::gate::Gate;
-use crate::http::{Body, Context, Stopped, TestRequests, respond};
+use crate::http::{Body, Context, Stopped, TestRequests, full, respond};
 use crate::pool;
 use crate::server::ApiServer;
 
@@ -46,6 +47,7 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (server, gate) = (self.clone(), self.gate.clone());
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+        let is_head = request.method() == Method::HEAD && request.version() == Version::HTTP_2;
         let stopped = Stopped::of(&request);
         let patience = patience(request.uri().query().unwrap_or_default());
         let answer = async move { respond(&server.context(), request).await };
@@ -55,6 +57,7 @@ where
             stopped,
             patience,
             is_read,
+            is_head,
             is_begun: false,
         }
     }
@@ -71,6 +74,8 @@ pub struct Answering {
     /// How long the client waits, if it says so.
     patience: Option<Duration>,
     is_read: bool,
+    /// Whether the answer loses its body here: hyper leaves out that of HEAD for HTTP/1 alone.
+    is_head: bool,
     is_begun: bool,
 }
 
@@ -100,7 +105,8 @@ impl Future for Answering {
             if polled.is_pending() {
                 self.answer = Some(answer);
             }
-            return polled.map(Ok);
+            let is_head = self.is_head;
+            return polled.map(|answer| Ok(if is_head { headers(answer) } else { answer }));
         }
     }
 }
@@ -119,10 +125,21 @@ impl Drop for Answering {
                 stopped,
                 patience: self.patience,
                 is_read: true,
+                is_head: false,
                 is_begun: true,
             });
         }
     }
+}
+
+/// An answer without its body, whose length is in the headers if it is known.
+fn headers(answer: Response<Body>) -> Response<Body> {
+    let (mut parts, body) = answer.into_parts();
+    if let Some(length) = body.size_hint().exact() {
+        parts.headers.insert(header::CONTENT_LENGTH, length.into());
+    }
+
+    Response::from_parts(parts, full(""))
 }
 
 /// The time of the parameter `timeout`, such as `1m30s`; `None` without one that is valid and positive.
