@@ -235,9 +235,7 @@ fn clients(run: &Run) -> Result<()> {
 fn pages(run: &Run) -> Result<()> {
     let fieldmanager = run.target.join("debug/fieldmanager");
     let (kubectl, work) = (run.target.join("kubectl"), run.target.join("pages"));
-    run.run(
-        cmd!(run.shell, "comparison/pages/run {fieldmanager} {work}").env("KUBECTL", kubectl),
-    )
+    run.run(cmd!(run.shell, "comparison/pages/run {fieldmanager} {work}").env("KUBECTL", kubectl))
 }
 
 /// The wheel, the packages of npm, the module of Java, hooks and plugins are made and installed, with the licences of what is in them.

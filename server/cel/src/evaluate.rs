@@ -726,6 +726,9 @@ fn part<'a>(
                     reason = "the number has no fraction"
                 )]
                 Val::Double(at) if at.fract() == 0.0 => Some(*at as i64),
+                Val::Double(_) => {
+                    return fault(format!("unsupported index value {} in list", shown(key)));
+                }
                 _ => {
                     return fault(format!(
                         "unsupported index type '{}' in list",

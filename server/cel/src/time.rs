@@ -6,7 +6,13 @@ use jiff::tz::TimeZone;
 
 /// A time in RFC 3339.
 pub(crate) fn timestamp(text: &str) -> Option<Timestamp> {
-    let bytes = text.as_bytes();
+    // Go reads an hour of one digit, too.
+    let padded = match text.split_once('T') {
+        Some((date, time)) if time.as_bytes().get(1) == Some(&b':') => format!("{date}T0{time}"),
+        _ => text.to_owned(),
+    };
+    let (text, bytes) = (padded.as_str(), padded.as_bytes());
+
     // Jiff accepts more forms.
     let has_form = bytes.get(10) == Some(&b'T')
         && bytes.get(13) == Some(&b':')

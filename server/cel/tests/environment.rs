@@ -383,6 +383,12 @@ fn values_of_any_type_are_those_of_cel_go() {
             5,
         ),
         ("dyn(variables)[0]", "no such overload", 4),
+        ("object.list[2.5]", "unsupported index value 2.5 in list", 3),
+        (
+            "[object.metadata.name == string(timestamp('2024-02-29T2:30:45Z'))]",
+            "[false]",
+            14,
+        ),
         ("{1u: object.metadata.name}", "{1u: \"a\"}", 33),
         ("{1u: object.metadata.name}.map(key, key + 1u)", "[2u]", 48),
         ("{1: object.metadata.name}[dyn(1u)]", "\"a\"", 35),
