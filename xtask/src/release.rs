@@ -356,9 +356,10 @@ fn other_languages(
 fn sums(shell: &Shell, dist: &Path) -> Result<BTreeMap<String, String>> {
     let _folder = shell.push_dir(dist);
     shell.remove_path("SHA256SUMS")?;
-    let names = shell.read_dir(".")?;
+    // Who checks them is in another folder.
+    let files = shell.read_dir(".")?;
+    let names = files.iter().filter_map(|file| file.file_name());
     let list = cmd!(shell, "sha256sum -- {names...}").quiet().read()?;
-    let list = list.replace("./", "");
     shell.write_file("SHA256SUMS", format!("{list}\n"))?;
     let pairs = list.lines().filter_map(|line| line.split_once("  "));
     Ok(pairs
@@ -394,6 +395,17 @@ fn with_sums(manifest: &str, sums: &BTreeMap<String, String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn checksums_are_of_names_without_a_folder() {
+        let shell = Shell::new().unwrap();
+        let folder = shell.create_temp_dir().unwrap();
+        shell.write_file(folder.path().join("a.tgz"), "a").unwrap();
+        let found = sums(&shell, folder.path()).unwrap();
+        assert_eq!(found.keys().collect::<Vec<_>>(), ["a.tgz"]);
+        let list = shell.read_file(folder.path().join("SHA256SUMS")).unwrap();
+        assert!(list.ends_with("  a.tgz\n"), "{list}");
+    }
 
     #[test]
     fn manifests_get_the_checksums_of_the_archives_that_they_name() {
