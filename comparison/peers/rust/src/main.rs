@@ -63,6 +63,7 @@ impl Deployments {
 
     async fn refuses_without_selector(&self) -> Asked {
         let mut made = deployment("without-selector")?;
+        // The selector itself is no option of the type.
         made.spec.get_or_insert_default().template.spec = None;
         Ok(code(self.create(&made).await) == 422)
     }
@@ -78,6 +79,8 @@ impl Deployments {
 
     async fn conflicts_with_an_old_version(&self) -> Asked {
         let first = self.create(&deployment("old")?).await?;
+
+        // The first one has the version before this update.
         let mut second = first.clone();
         second.labels_mut().insert("a".into(), "b".into());
         self.update(&second).await?;
@@ -95,6 +98,7 @@ impl Deployments {
         let mut first = self.create(&deployment("status")?).await?;
         first.status.get_or_insert_default().replicas = Some(5);
         self.update(&first).await?;
+
         let status = self.0.get("status").await?.status;
         Ok(status
             .and_then(|status| status.replicas)
@@ -137,6 +141,7 @@ fn code<T>(answer: Result<T, kube::Error>) -> u16 {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
+    // The status of a Deployment is a subresource of a cluster; this fake has to be told.
     let began = Instant::now();
     let client = ClientBuilder::new()
         .with_status_subresource::<Deployment>()
@@ -145,6 +150,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let asked = Deployments(Api::namespaced(client, "default"));
     let first = began.elapsed();
 
+    // One after the other, as a test makes its objects.
     let began = Instant::now();
     for number in 0..OBJECTS {
         asked
@@ -156,6 +162,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         began.elapsed()
     );
 
+    // An answer that is an error is a no: a cluster would not give it.
     for (text, answer) in [
         (
             "an object without a required field is refused",
