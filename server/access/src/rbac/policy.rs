@@ -80,7 +80,7 @@ pub(super) struct RoleRef {
     pub(super) name: String,
 }
 
-/// A subject of a binding, if it is not nobody.
+/// Whom a binding gives its role.
 #[derive(Clone, Debug)]
 struct BindingSubject {
     /// Whether it is a group, and not a user.
@@ -347,7 +347,7 @@ impl RoleRef {
 }
 
 impl BindingSubject {
-    /// A subject of a binding in a namespace; `None` if it is nobody.
+    /// Reads a subject of a binding in a namespace; `None` if it names no one, or is of an unknown kind.
     fn read(subject: &Value, namespace: &str) -> Option<Self> {
         let (kind, name) = (subject.string("kind"), subject.string("name"));
         // That of the binding, if the subject has none.

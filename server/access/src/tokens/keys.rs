@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use base64::Engine;
 use base64::alphabet::URL_SAFE;
 use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, URL_SAFE_NO_PAD};
+use base64::{DecodeError, Engine};
 use ring::digest::{SHA256, digest};
 use ring::rand::SystemRandom;
 use ring::signature::{
@@ -135,7 +135,11 @@ impl<'a> SignedParts<'a> {
             message,
             header: read_object(&LENIENT.decode(header).ok()?)?,
             payload: LENIENT.decode(payload).ok()?,
-            signature: LENIENT.decode(signature).ok()?,
+            // Here such bits would give a token several forms: no key verifies an empty signature.
+            signature: match URL_SAFE_NO_PAD.decode(signature) {
+                Err(DecodeError::InvalidLastSymbol(..)) => Vec::new(),
+                decoded => decoded.ok()?,
+            },
         })
     }
 }
