@@ -117,25 +117,8 @@ async fn server(recorded: &Json, authorization: Authorization) -> (Client, Token
 
 async fn answer(client: &Client, tokens: &Tokens, request: &Json) -> Json {
     let sent = map_strings(request, &|text| with_token(text, tokens));
-    let field = |name: &str| sent[name].as_str().unwrap_or_default();
-    let token = format!("Bearer {}", field("token"));
-    let mut headers = vec![
-        ("content-type", "application/json"),
-        ("authorization", token.as_str()),
-        ("user-agent", "tester/1"),
-    ];
-    if !field("contentType").is_empty() {
-        headers[0].1 = field("contentType");
-    }
-    let more = sent["headers"].as_array().into_iter().flatten();
-    headers.extend(more.map(|pair| (pair[0].as_str().unwrap(), pair[1].as_str().unwrap())));
-    let body = sent.get("body").map(Json::to_string).unwrap_or_default();
-    let answer = client
-        .send(field("method"), field("path"), &headers, body)
-        .await;
-
-    let warnings = answer.headers.get_all("warning").iter();
-    let warnings: Vec<&str> = warnings.map(|value| value.to_str().unwrap()).collect();
+    let answer = client.send_recorded(&sent).await;
+    let warnings = answer.warnings();
     let text = String::from_utf8_lossy(&answer.bytes).into_owned();
     let body = serde_json::from_slice(&answer.bytes).unwrap_or(Json::String(text));
     let body = map_strings(&body, &|text| without_chance(text, tokens));

@@ -1,5 +1,7 @@
 //! Times and durations.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
@@ -8,10 +10,12 @@ use jiff::tz::TimeZone;
 pub(crate) fn timestamp(text: &str) -> Option<Timestamp> {
     // Go reads an hour of one digit, too.
     let padded = match text.split_once('T') {
-        Some((date, time)) if time.as_bytes().get(1) == Some(&b':') => format!("{date}T0{time}"),
-        _ => text.to_owned(),
+        Some((date, time)) if time.as_bytes().get(1) == Some(&b':') => {
+            Cow::Owned(format!("{date}T0{time}"))
+        }
+        _ => Cow::Borrowed(text),
     };
-    let (text, bytes) = (padded.as_str(), padded.as_bytes());
+    let (text, bytes) = (&*padded, padded.as_bytes());
 
     // Jiff accepts more forms.
     let has_form = bytes.get(10) == Some(&b'T')

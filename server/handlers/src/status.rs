@@ -1,6 +1,6 @@
 //! The answers to refused requests that name a resource.
 
-use fieldmanager_managedfields::{Details, Status};
+use fieldmanager_managedfields::Status;
 use fieldmanager_structural::FieldError;
 use fieldmanager_structural::GroupVersionKind;
 
@@ -21,16 +21,9 @@ impl Target<'_> {
         }
     }
 
-    fn details(&self) -> Details {
-        let mut details = Details::default();
-        details.name = self.name.to_owned();
-        details.group = self.kind.group.to_string();
-        details.kind = self.plural.to_owned();
-        details
-    }
-
     fn failure(&self, code: u16, reason: &'static str, message: String) -> Status {
-        Status::failure(code, reason, message, Some(self.details()))
+        let object = (&*self.kind.group, self.plural, self.name);
+        Status::about(code, reason, object, message)
     }
 
     /// 404.

@@ -46,10 +46,13 @@ pub(super) async fn user(
         },
     };
     let user = match impersonation {
-        Some(wanted) => Arc::new(core.impersonated(&wanted, &asked).await?),
+        Some(wanted) => {
+            let user = Arc::new(core.impersonated(&wanted, &asked).await?);
+            log::note(|entry| entry.user = user.name.clone());
+            user
+        }
         None => user.clone(),
     };
-    log::note(|entry| entry.user = user.name.clone());
     let user_asks = Attributes {
         user: &user,
         ..asked

@@ -116,6 +116,21 @@ impl Client {
         }
     }
 
+    /// Sends a recorded request: with the token, the type of the body, and the headers that it names.
+    pub(crate) async fn send_recorded(&self, request: &Json) -> Answer {
+        let field = |name: &str| request[name].as_str();
+        let token = field("token").map(|token| format!("Bearer {token}"));
+        let kind = field("contentType").unwrap_or("application/json");
+        let mut headers = vec![("content-type", kind), ("user-agent", "tester/1")];
+        headers.extend(token.as_deref().map(|token| ("authorization", token)));
+        let more = request["headers"].as_array().into_iter().flatten();
+        headers.extend(more.map(|pair| (pair[0].as_str().unwrap(), pair[1].as_str().unwrap())));
+
+        let body = request.get("body").map(Json::to_string).unwrap_or_default();
+        let (method, path) = (field("method").unwrap(), field("path").unwrap());
+        self.send(method, path, &headers, body).await
+    }
+
     pub(crate) async fn get(&self, path: &str) -> Answer {
         self.send("GET", path, &[], "").await
     }
