@@ -29,7 +29,9 @@ use configuration::{Webhook, read_all};
 pub(crate) use decode::decode;
 use mutation::Mutation;
 #[cfg(feature = "net")]
-pub use net::{Authorities, HttpCaller, MAX_ANSWER_BYTES, MAX_CLIENTS, MAX_IDLE, Resolver};
+pub use net::{
+    Authorities, HttpCaller, MAX_ANSWER_BYTES, MAX_CLIENTS, MAX_IDLE, MAX_REQUESTS, Resolver,
+};
 use refusal::{CallRefusal, by, failed_call, observe};
 pub(crate) use review::map;
 use review::{Response, read_answer, write_review};

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fieldmanager_admission::webhooks::{
-    Authorities, CallError, Caller, ClientConfig, HttpCaller, MAX_ANSWER_BYTES, Resolver,
-    WebhookAddress,
+    Authorities, CallError, Caller, ClientConfig, HttpCaller, MAX_ANSWER_BYTES, MAX_REQUESTS,
+    Resolver, WebhookAddress,
 };
 use futures::future::{BoxFuture, ready};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
@@ -134,7 +134,10 @@ where
     let mut buffer = [0; 4096];
     for answer in answers {
         let mut read = Vec::new();
-        while !read.ends_with(b"{\"x\":1}") {
+        // A `GET` has no body.
+        while !(read.ends_with(b"{\"x\":1}")
+            || read.starts_with(b"GET") && read.ends_with(b"\r\n\r\n"))
+        {
             match stream.read(&mut buffer).await {
                 Ok(count) if count > 0 => read.extend_from_slice(&buffer[..count]),
                 _ => return,
@@ -274,7 +277,7 @@ fn failures_have_the_words_of_kube_apiserver() {
             ),
             (
                 good,
-                &["HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n"],
+                &["HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n"],
                 &made.ca,
                 "the server responded with the status code 302 but did not return more information"
                     .to_owned(),
@@ -405,5 +408,58 @@ fn a_bundle_without_certificates_cannot_be_used() {
         let error = caller("", "").call(&config, Vec::new(), TIMEOUT).await;
         let words = "unable to load root certificates: unable to parse bytes as PEM block";
         assert_eq!(error, Err(CallError::Unusable(words.to_owned())));
+    });
+}
+
+#[test]
+fn redirects_are_followed() {
+    block_on(async {
+        let made = certificates();
+        let caller = caller("127.0.0.1:1", "");
+        let redirect = |code: u16, place: &str| -> &'static [&'static str] {
+            let head = format!("HTTP/1.1 {code} Elsewhere\r\nLocation: {place}\r\n");
+            let head: &'static str = (head + "Content-Length: 0\r\n\r\n").leak();
+            Box::leak(vec![head; MAX_REQUESTS].into_boxed_slice())
+        };
+        let good = Some(&made.good);
+        let to = async |answers: &'static [&'static str]| {
+            let server = serve(good, answers).await;
+            let answer = post(&caller, url(server.port), &made.ca).await;
+            (server, answer)
+        };
+
+        // To another path of the same server.
+        let found = "HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n";
+        assert_eq!(to(Box::leak(Box::new([found, OK]))).await.1.unwrap(), "{}");
+
+        // To another server: one that gets the review, one that gets a `GET`, and one without TLS.
+        for (code, identity, scheme) in [
+            (307, good, "https"),
+            (302, good, "https"),
+            (308, None, "http"),
+        ] {
+            let last = serve(identity, &[OK]).await;
+            let place = format!("{scheme}://127.0.0.1:{}/last", last.port);
+            let (_, answer) = to(redirect(code, &place)).await;
+            assert_eq!(answer.unwrap(), "{}", "{code} to {place}");
+            assert_eq!(last.connections.load(Ordering::Relaxed), 1);
+        }
+
+        // To itself, to what no client speaks, and to what is no URL.
+        let (_, endless) = to(redirect(307, "/hook")).await;
+        let words = format!("Post \"/hook\": stopped after {MAX_REQUESTS} redirects");
+        assert_eq!(endless.unwrap_err(), words);
+        for (place, words) in [
+            ("ftp://127.0.0.1/x", "unsupported protocol scheme \"ftp\""),
+            ("http://[/", "failed to parse Location header \"http://[/\""),
+        ] {
+            let (server, refused) = to(redirect(302, place)).await;
+            let start = format!(
+                "Post \"https://127.0.0.1:{}/hook?timeout=10s\": {words}",
+                server.port
+            );
+            let refused = refused.unwrap_err();
+            assert!(refused.starts_with(&start), "{refused}");
+        }
     });
 }

@@ -52,7 +52,7 @@ const DEFAULTED: &[&str] = &[
 ];
 
 /// Cases that differ: a changed object of a built-in type always differs from the one before in kube-apiserver, whose new
-/// times are more precise than its JSON; redirects are followed there; JSON that does not parse has other words; objects
+/// times are more precise than its JSON; redirects are followed below the caller that answers here; JSON that does not parse has other words; objects
 /// are asked about more than once when they are deleted; or plugins change the object.
 const DIFFERENT: &[&str] = &[
     "several-again-unchanged",

@@ -1,5 +1,6 @@
 //! Calls of webhooks over HTTPS.
 
+mod redirect;
 mod tls;
 mod words;
 
@@ -22,6 +23,8 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 
+pub use self::redirect::MAX_REQUESTS;
+use self::redirect::Message;
 use self::words::{exchange_words, handshake_words, io_words};
 use super::caller::{CallError, Caller, ClientConfig, WebhookAddress};
 
@@ -40,6 +43,14 @@ pub const MAX_IDLE: usize = 8;
 ///
 /// Behaviour: `withRetry` of `k8s.io/client-go/rest`.
 const MAX_RETRIES: usize = 10;
+
+/// The most bytes of a redirecting answer that are read to keep its connection.
+///
+/// Behaviour: `maxBodySlurpSize` of `net/http`.
+const MAX_REDIRECT_BYTES: usize = 2 << 10;
+
+/// What Go says at the end of the time of a call.
+const LATE: &str = "context deadline exceeded";
 
 /// Finds services.
 pub trait Resolver: Send + Sync {
@@ -77,7 +88,7 @@ impl Authorities {
     }
 }
 
-/// Calls webhooks over HTTP/1.1 and TLS. Redirects are not followed.
+/// Calls webhooks over HTTP/1.1 and TLS.
 pub struct HttpCaller {
     resolver: Arc<dyn Resolver>,
     authorities: Authorities,
@@ -125,23 +136,27 @@ impl HttpCaller {
         Ok(client)
     }
 
-    /// A new connection to a webhook.
+    /// A new connection to a webhook, or to where it redirects.
     async fn connect(
         &self,
         client: &Connections,
         config: &ClientConfig,
         uri: &Uri,
+        is_elsewhere: bool,
     ) -> Result<Connection, String> {
         let host = uri.host().unwrap_or_default();
         let mut is_plain = uri.scheme_str() == Some("http");
         let address = match &config.target {
-            WebhookAddress::Url(_) => format!("{host}:{}", uri.port_u16().unwrap_or(443)),
             WebhookAddress::Service {
                 namespace,
                 name,
                 port,
                 ..
-            } => self.resolver.resolve(namespace, name, *port).await?,
+            } if !is_elsewhere => self.resolver.resolve(namespace, name, *port).await?,
+            _ => {
+                let default = if is_plain { 80 } else { 443 };
+                format!("{host}:{}", uri.port_u16().unwrap_or(default))
+            }
         };
         // A resolver names the scheme if the server behind a service is a test without TLS.
         let address = match address.strip_prefix("http://") {
@@ -156,7 +171,13 @@ impl HttpCaller {
             return speak(stream).await;
         }
 
-        let name = host.trim_matches(['[', ']']).to_owned();
+        let name = match &config.target {
+            WebhookAddress::Url(_) => host.trim_matches(['[', ']']).to_owned(),
+            // Wherever a service redirects to, the certificate is that of the service.
+            WebhookAddress::Service {
+                namespace, name, ..
+            } => format!("{name}.{namespace}.svc"),
+        };
         let name = ServerName::try_from(name).map_err(|error| error.to_string())?;
         let stream = client.tls.connect(name, stream).await;
         speak(stream.map_err(|error| handshake_words(&error))?).await
@@ -167,27 +188,31 @@ impl HttpCaller {
         &self,
         client: &Connections,
         config: &ClientConfig,
-        url: &str,
-        body: &Bytes,
+        message: &Message,
     ) -> Result<(Response<Incoming>, Connection), String> {
+        let url = &message.url;
         let uri: Uri = url
             .parse()
             .map_err(|error| format!("parse {url:?}: {error}"))?;
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
-        let request = Request::post(path)
+        let request = match &message.review {
+            Some(_) => Request::post(path).header(CONTENT_TYPE, "application/json"),
+            None => Request::get(path),
+        };
+        let request = request
             .header(
                 HOST,
                 uri.authority().map_or("", |authority| authority.as_str()),
             )
             .header(USER_AGENT, "kube-apiserver-admission")
-            .header(ACCEPT, "application/json, */*")
-            .header(CONTENT_TYPE, "application/json");
-        let mut request = request
-            .body(Full::new(body.clone()))
-            .map_err(|e| e.to_string())?;
+            .header(ACCEPT, "application/json, */*");
+        let body = message.review.clone().unwrap_or_default();
+        let mut request = request.body(Full::new(body)).map_err(|e| e.to_string())?;
 
         // One that the webhook closed meanwhile gives the request back.
-        while let Some(mut connection) = client.take_idle() {
+        while !message.is_elsewhere
+            && let Some(mut connection) = client.take_idle()
+        {
             match connection.try_send_request(request).await {
                 Ok(response) => return Ok((response, connection)),
                 Err(mut error) => match error.take_message() {
@@ -196,12 +221,62 @@ impl HttpCaller {
                 },
             }
         }
-        let mut connection = self.connect(client, config, &uri).await?;
+        let mut connection = self
+            .connect(client, config, &uri, message.is_elsewhere)
+            .await?;
         let response = connection.send_request(request).await;
         Ok((
             response.map_err(|error| exchange_words(&error))?,
             connection,
         ))
+    }
+
+    /// Sends a review until an answer is no redirect and the webhook is not busy, and gives the head of that answer. The
+    /// connection is given if it can be kept.
+    async fn exchange(
+        &self,
+        client: &Connections,
+        config: &ClientConfig,
+        first: &Message,
+        deadline: Instant,
+    ) -> Result<(Response<Incoming>, Option<Connection>), CallError> {
+        let mut message = first.clone();
+        let (mut requests, mut retries) = (0, 0);
+        loop {
+            let sent = timeout_at(deadline, self.send(client, config, &message)).await;
+            let sent = sent.map_err(|_| failed(&message.url, LATE))?;
+            let (response, connection) = sent.map_err(|words| failed(&message.url, &words))?;
+            requests += 1;
+            let connection = Some(connection).filter(|_| !message.is_elsewhere);
+            if let Some((place, next)) = message.redirected(response.status(), response.headers()) {
+                let next = next.map_err(|words| failed(&message.url, &words))?;
+                if requests == MAX_REQUESTS {
+                    let words = format!("stopped after {MAX_REQUESTS} redirects");
+                    return Err(failed(&place, &words));
+                }
+                let read = client.keep_after(response, connection, MAX_REDIRECT_BYTES);
+                let read = timeout_at(deadline, read).await;
+                read.map_err(|_| failed(&message.url, LATE))?;
+                message = next;
+                continue;
+            }
+
+            let code = response.status().as_u16();
+            match seconds(response.headers()) {
+                Some(wait) if (code == 429 || code >= 500) && retries < MAX_RETRIES => {
+                    retries += 1;
+                    let wait = async {
+                        let read = client.keep_after(response, connection, MAX_ANSWER_BYTES);
+                        read.await;
+                        sleep(Duration::from_secs(wait)).await;
+                    };
+                    let waited = timeout_at(deadline, wait).await;
+                    waited.map_err(|_| failed(&message.url, LATE))?;
+                    (message, requests) = (first.clone(), 0);
+                }
+                _ => return Ok((response, connection)),
+            }
+        }
     }
 
     /// Posts a body and reads the answer.
@@ -212,34 +287,14 @@ impl HttpCaller {
         timeout: Duration,
     ) -> Result<Vec<u8>, CallError> {
         let client = self.client(config).map_err(CallError::Unusable)?;
-        let url = config.url(timeout);
-        let failed = |words: &str| CallError::Failed(format!("Post {}: {words}", quote(&url)));
+        let first = Message {
+            url: config.url(timeout),
+            review: Some(body),
+            is_elsewhere: false,
+        };
         // One deadline for all attempts: a webhook that is busy does not get more time.
         let deadline = Instant::now() + timeout;
-        let late = "context deadline exceeded";
-
-        let mut retries = 0;
-        let (response, connection) = loop {
-            let sent = timeout_at(deadline, self.send(&client, config, &url, &body)).await;
-            let sent = sent.map_err(|_| failed(late))?;
-            let (response, connection) = sent.map_err(|words| failed(&words))?;
-            let code = response.status().as_u16();
-            match seconds(response.headers()) {
-                Some(wait) if (code == 429 || code >= 500) && retries < MAX_RETRIES => {
-                    retries += 1;
-                    // A connection is usable again only after its answer was read.
-                    let read = Limited::new(response.into_body(), MAX_ANSWER_BYTES).collect();
-                    let wait = async {
-                        if read.await.is_ok() {
-                            client.keep(connection);
-                        }
-                        sleep(Duration::from_secs(wait)).await;
-                    };
-                    timeout_at(deadline, wait).await.map_err(|_| failed(late))?;
-                }
-                _ => break (response, connection),
-            }
-        };
+        let (response, connection) = self.exchange(&client, config, &first, deadline).await?;
 
         let (head, body) = response.into_parts();
         let body = timeout_at(deadline, Limited::new(body, MAX_ANSWER_BYTES).collect()).await;
@@ -250,7 +305,7 @@ impl HttpCaller {
             CallError::Failed(format!("{prefix}: {words}"))
         };
         let body = match body {
-            Err(_) => return Err(unread(late)),
+            Err(_) => return Err(unread(LATE)),
             Ok(Err(error)) if error.is::<LengthLimitError>() => {
                 return Err(unread(&format!("more than {MAX_ANSWER_BYTES} bytes")));
             }
@@ -296,12 +351,30 @@ impl Connections {
         idle.pop()
     }
 
-    fn keep(&self, connection: Connection) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < MAX_IDLE {
-            idle.push(connection);
+    /// Keeps a connection if nothing is left of an answer after so many bytes: before its end no other request can be sent.
+    async fn keep_after(
+        &self,
+        answer: Response<Incoming>,
+        connection: Option<Connection>,
+        bytes: usize,
+    ) {
+        let rest = Limited::new(answer.into_body(), bytes).collect().await;
+        if rest.is_ok() {
+            self.keep(connection);
         }
     }
+
+    fn keep(&self, connection: Option<Connection>) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < MAX_IDLE {
+            idle.extend(connection);
+        }
+    }
+}
+
+/// A call without an answer.
+fn failed(url: &str, words: &str) -> CallError {
+    CallError::Failed(format!("Post {}: {words}", quote(url)))
 }
 
 /// The seconds of `Retry-After`.
