@@ -36,8 +36,11 @@ const LARGEST: i128 = i128::MAX - i128::MAX % 1_000_000_000;
 pub struct Quantity {
     /// The value in billionths. Smaller parts are rounded away from zero; larger values are cut at the largest whole number.
     pub nanos: i128,
-    /// Whether Go keeps it as a decimal, because of the number of its digits.
-    pub is_decimal: bool,
+    /// Whether Go converts it to an integer, if it is small enough: it keeps few digits, and none behind a point. `1000m` is
+    /// no such quantity.
+    pub is_whole: bool,
+    /// Whether it was computed. As in Go, nothing is compared with such a quantity.
+    pub is_sum: bool,
     /// How it is written.
     pub(crate) notation: Notation,
 }
@@ -59,7 +62,8 @@ impl Quantity {
 
         Ok(Quantity {
             nanos,
-            is_decimal: !parsed.is_small,
+            is_whole: parsed.is_small && parsed.scale >= 0,
+            is_sum: false,
             notation: parsed.notation,
         })
     }
@@ -572,26 +576,23 @@ mod tests {
 
     #[test]
     fn numbers_are_in_billionths() {
-        for (text, nanos, is_decimal) in [
+        for (text, nanos, is_whole) in [
             ("1n", 1, false),
-            ("-0.1n", -1, true),
-            ("1.5Ki", 1_536_000_000_000, true),
-            ("2Ki", 2_048_000_000_000, false),
-            ("1e20", 100_000_000_000_000_000_000_000_000_000, false),
-            ("1e99", LARGEST, false),
-            ("16Ei", i128::from(i64::MAX) * 1_000_000_000, true),
+            ("-0.1n", -1, false),
+            ("1.5Ki", 1_536_000_000_000, false),
+            ("2Ki", 2_048_000_000_000, true),
+            ("2.0", 2_000_000_000, false),
+            ("1e20", 100_000_000_000_000_000_000_000_000_000, true),
+            ("1e99", LARGEST, true),
+            ("16Ei", i128::from(i64::MAX) * 1_000_000_000, false),
             (
                 "100000000000000000000",
                 100_000_000_000_000_000_000_000_000_000,
-                true,
+                false,
             ),
         ] {
             let found = Quantity::parse(text).unwrap();
-            assert_eq!(
-                (found.nanos, found.is_decimal),
-                (nanos, is_decimal),
-                "{text}"
-            );
+            assert_eq!((found.nanos, found.is_whole), (nanos, is_whole), "{text}");
         }
     }
 }

@@ -9,8 +9,9 @@ impl Quantity {
     pub fn count(number: i64) -> Self {
         Quantity {
             nanos: i128::from(number) * 1_000_000_000,
-            is_decimal: false,
-            notation: Notation::Decimal,
+            is_whole: true,
+            is_sum: false,
+            notation: Notation::Exponent,
         }
     }
 
@@ -27,9 +28,16 @@ impl Quantity {
     /// ```
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
+        // A zero takes the form of what is added to it, and adds nothing to the form of another quantity.
+        let is_whole = match (self.nanos, other.nanos) {
+            (_, 0) => self.is_whole,
+            (0, _) => other.is_whole,
+            _ => self.is_whole && other.is_whole,
+        };
         Quantity {
             nanos: self.nanos.saturating_add(other.nanos),
-            is_decimal: self.is_decimal || other.is_decimal,
+            is_whole,
+            is_sum: true,
             notation: if self.nanos == 0 {
                 other.notation
             } else {

@@ -53,6 +53,8 @@ func written(value ref.Val) string {
 		return "url(" + strings.Join(parts, " ") + ")"
 	case apiservercel.Quantity:
 		return "quantity(" + value.Quantity.String() + ")"
+	case *apiservercel.Quantity:
+		return "quantity(" + value.Quantity.String() + ")"
 	case apiservercel.Semver:
 		return "semver(" + value.Version.String() + ")"
 	case *apiservercel.Format:

@@ -31,12 +31,6 @@ const RESULT_NAME: &str = "expressions-result-name";
 /// The rule for maps with keys that are no scalars.
 const MAP_KEY: &str = "expressions-map-key";
 
-/// The rule for quantities that are whole, and are written with a fraction, and for sums of quantities.
-const QUANTITY: &str = "expressions-quantity";
-
-/// The rule for the options of a request, which are no struct in Go.
-const OPTIONS: &str = "expressions-options";
-
 /// The rule for `variables` as a value of its own.
 const VARIABLES: &str = "expressions-variables";
 
@@ -70,10 +64,6 @@ impl Suite for Expressions {
         };
         if says(&ours, "undeclared reference to 'google.protobuf.") {
             out.deviations.push(MESSAGES);
-        } else if says(theirs, "cannot convert value to integer")
-            || is_computed_quantity(theirs, case)
-        {
-            out.deviations.push(QUANTITY);
         } else if says(theirs, "max recursion depth exceeded") && ours.get("refused").is_some() {
             out.deviations.push(PARSE_TEXT);
         } else if uses_all_variables(case) {
@@ -82,13 +72,6 @@ impl Suite for Expressions {
             out.deviations.push(GO_PANIC);
         } else if says(theirs, "iteration variable overwrites accumulator variable") {
             out.deviations.push(RESULT_NAME);
-        } else if case.to_string().contains("request.options")
-            && (theirs.get("value").is_some() && theirs.get("value") == ours.get("value")
-                || ["no such overload", "unsupported map key type"]
-                    .iter()
-                    .any(|words| says(&ours, words)))
-        {
-            out.deviations.push(OPTIONS);
         } else if says(theirs, "*common.reflect") || says(theirs, "library.") {
             out.deviations.push(KEY_TEXT);
         } else if says(&ours, "unsupported key type") {
@@ -145,19 +128,6 @@ impl Suite for Expressions {
             Cut::names("/oldObject/spec"),
         ]
     }
-}
-
-/// Whether the answer of Go is about a sum of quantities, which is of another type there.
-fn is_computed_quantity(theirs: &Json, case: &Json) -> bool {
-    const WORDS: [&str; 3] = [
-        "kubernetes.Quantity",
-        "*cel.Quantity",
-        "resulted in error: no such overload",
-    ];
-    let (case, answer) = (case.to_string(), theirs.to_string());
-    case.contains("quantity(")
-        && [".add(", ".sub("].iter().any(|call| case.contains(call))
-        && WORDS.iter().any(|words| answer.contains(words))
 }
 
 /// Whether an expression uses `variables` as a value, and not only what is selected from it.

@@ -165,21 +165,18 @@ impl<'a> Outside<'a> for Activation<'a> {
         if let Some(known) = self.variables.borrow().get(at).cloned().flatten() {
             return Some(known);
         }
+        let failed = |how: &str, why: &str| {
+            let name = quote(name);
+            fault(format!("composited variable {name} fails to {how}: {why}"))
+        };
         let outcome = match &self.environment.variables.get(at)?.expression {
-            Err(text) => fault(format!(
-                "composited variable {} fails to compile: {text}",
-                quote(name)
-            )),
+            Err(text) => failed("compile", text),
             Ok(expression) => {
                 let (outcome, cost) = self.run(expression);
                 self.spent.set(self.spent.get().saturating_add(cost));
                 match outcome {
                     Err(fault) if fault == UNDECIDED => return Some(Err(fault)),
-                    Err(found) => fault(format!(
-                        "composited variable {} fails to evaluate: {}",
-                        quote(name),
-                        words(found)
-                    )),
+                    Err(found) => failed("evaluate", &words(found)),
                     value => value,
                 }
             }

@@ -1,6 +1,6 @@
 //! The items of lists and the fields of maps.
 
-use crate::meter::Meter;
+use crate::meter::{Meter, WORK};
 use crate::object::{field, is_dynamic, is_unstructured, item_schema, keys, read};
 use crate::value::{Fault, Key, ListVal, MapVal, Outcome, Val, fault, no_overload};
 
@@ -57,5 +57,15 @@ impl<'a> MapVal<'a> {
             MapVal::Object(map, schema) => keys(map, schema),
             MapVal::Made(entries) => entries.keys().map(Key::value).collect(),
         })
+    }
+
+    /// The entries of a map that an evaluation made, which has paid for them.
+    pub(crate) fn entries(&self) -> Vec<(Val<'a>, Val<'a>)> {
+        let keys = self.keys(&mut Meter::new(u64::MAX, WORK));
+        let entry = |key| {
+            let value = self.find(&key).ok().flatten();
+            (key, value.unwrap_or(Val::Null))
+        };
+        keys.unwrap_or_default().into_iter().map(entry).collect()
     }
 }

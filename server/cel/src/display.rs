@@ -5,7 +5,6 @@ use base64::engine::general_purpose::STANDARD;
 use fieldmanager_value::internal::go_format::{quote, write_float};
 use fieldmanager_value::internal::level;
 
-use crate::meter::{Meter, WORK};
 use crate::time::seconds;
 use crate::value::{ListVal, MapVal, Val};
 
@@ -69,15 +68,11 @@ fn written_items(list: &ListVal<'_>) -> String {
 }
 
 fn written_entries(map: &MapVal<'_>) -> String {
-    // The evaluation has paid for its values already.
-    let keys = map
-        .keys(&mut Meter::new(u64::MAX, WORK))
-        .unwrap_or_default();
-    let entry = |key: &Val<'_>| {
-        let value = map.find(key).ok().flatten().unwrap_or(Val::Null);
-        format!("{}: {}", written(key), written(&value))
-    };
-    let mut entries: Vec<String> = keys.iter().map(entry).collect();
+    let entries = map.entries();
+    let entries = entries.iter();
+    let mut entries: Vec<String> = entries
+        .map(|(key, value)| format!("{}: {}", written(key), written(value)))
+        .collect();
     entries.sort_unstable();
     format!("{{{}}}", entries.join(", "))
 }

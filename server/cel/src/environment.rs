@@ -152,8 +152,7 @@ impl Environment {
     ///
     /// Behaviour: `CompileCELExpression` of `k8s.io/apiserver/pkg/admission/plugin/cel/compile.go`.
     pub fn compile(&self, source: &str, expected: &[ExpressionType]) -> Result<Expression, String> {
-        self.checked(&self.declared(), source, expected)
-            .map(|(expression, _)| expression)
+        self.compile_without("", source, expected)
     }
 
     /// The same as [`compile`](Self::compile), for an expression that cannot use an input or one whose name continues it.

@@ -8,7 +8,7 @@ use fieldmanager_value::internal::level;
 
 use crate::escape::escape;
 use crate::meter::Meter;
-use crate::object::{field, field_schema, is_unstructured};
+use crate::object::{field, field_schema, is_dynamic, is_unstructured};
 use crate::value::{Fault, Key, ListVal, MapVal, Val, compare_numbers, no_overload};
 
 /// Whether two values are equal. Visits are counted as they take place.
@@ -43,7 +43,7 @@ pub(crate) fn is_equal<'a>(a: &Val<'a>, b: &Val<'a>, meter: &mut Meter) -> Resul
         (Val::Ip(a), Val::Ip(b)) => Ok(a == b),
         (Val::Cidr(a, n), Val::Cidr(b, m)) => Ok(a == b && n == m),
         (Val::Url(a), Val::Url(b)) => Ok(a == b),
-        (Val::Quantity(a), Val::Quantity(b)) => Ok(a.nanos == b.nanos),
+        (Val::Quantity(a), Val::Quantity(b)) if !b.is_sum => Ok(a.nanos == b.nanos),
         (Val::Semver(a), Val::Semver(b)) => Ok(a.cmp_precedence(b).is_eq()),
         (Val::Format(a), Val::Format(b)) => Ok(a == b),
         // As in kube-apiserver, two steps are not compared at all.
@@ -103,14 +103,37 @@ fn lists<'a>(a: &ListVal<'a>, b: &ListVal<'a>, meter: &mut Meter) -> Result<bool
     match a.unordered() {
         Some(("set", _)) => sets(a, b, meter),
         Some((_, schema)) => map_lists(a, b, schema, meter),
-        None => {
-            for (a, b) in a.iter().zip(b.iter()) {
-                if !is_equal(&a?, &b?, meter)? {
-                    return Ok(false);
-                }
+        None => in_order(a, b, meter),
+    }
+}
+
+/// Lists of the same length, item by item. In a sum of lists, an error counts unless a later item differs.
+fn in_order<'a>(a: &ListVal<'a>, b: &ListVal<'a>, meter: &mut Meter) -> Result<bool, Fault> {
+    let is_sum = matches!(a, ListVal::Joined(_));
+    let mut failed = None;
+    for (item, other) in a.iter().zip(b.iter()) {
+        let (item, other) = (item?, other?);
+        let is_same = match is_equal(&item, &other, meter) {
+            Err(fault @ Fault::Error(_)) if is_sum => {
+                failed.get_or_insert(fault);
+                true
             }
-            Ok(true)
+            outcome => is_part_equal(outcome, a.schema())?,
+        };
+        if !is_same {
+            return Ok(false);
         }
+    }
+    failed.map_or(Ok(true), Err)
+}
+
+/// What a comparison says of two parts of lists or maps. In a value that has no schema, as in cel-go, parts that cannot be
+/// compared do not matter, and in a struct they differ.
+fn is_part_equal(outcome: Result<bool, Fault>, of: Option<&Structural>) -> Result<bool, Fault> {
+    match (outcome, of) {
+        (Err(Fault::Error(_)), None) => Ok(true),
+        (Err(Fault::Error(_)), Some(of)) if is_dynamic(of) => Ok(is_unstructured(of)),
+        (outcome, _) => outcome,
     }
 }
 
@@ -227,19 +250,20 @@ fn maps<'a>(a: &MapVal<'a>, b: &MapVal<'a>, meter: &mut Meter) -> Result<bool, F
                 // As in the API server, names are looked up unescaped here.
                 match (field(map, schema, name)?, field(other, other_schema, name)?) {
                     (None, None) => {}
-                    (Some(a), Some(b)) if is_equal(&a, &b, meter)? => {}
+                    (Some(a), Some(b)) if is_part_equal(is_equal(&a, &b, meter), Some(schema))? => {
+                    }
                     _ => return Ok(false),
                 }
             }
-
             Ok(true)
         }
-        (MapVal::Made(entries), other) | (other, MapVal::Made(entries)) => {
-            for key in other.keys(meter)? {
+        (a, b) => {
+            for key in a.keys(meter)? {
                 meter.visit(1)?;
-                let found = Key::of(&key).and_then(|key| entries.get(&key).cloned());
-                match (found, other.find(&key)?) {
-                    (Some(a), Some(b)) if is_equal(&a, &b, meter)? => {}
+                // A map that cannot have the key does not have it.
+                match (a.find(&key)?, b.find(&key)) {
+                    (Some(a_part), Ok(Some(b_part)))
+                        if is_part_equal(is_equal(&a_part, &b_part, meter), a.schema())? => {}
                     _ => return Ok(false),
                 }
             }

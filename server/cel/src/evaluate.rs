@@ -424,15 +424,18 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         self.meter.make_items(items.len())?;
         let mut out = Vec::with_capacity(items.len());
         for (item, is_optional) in items {
-            match (self.eval(item)?, is_optional) {
-                (Val::Optional(Some(value)), true) => out.push((*value).clone()),
-                (Val::Optional(None), true) => {}
-                (_, true) => return no_overload(),
-                (value, false) => out.push(value),
-            }
+            out.extend(self.member(item, *is_optional)?);
         }
-
         Ok(Val::list(out))
+    }
+
+    /// The value of a part of a list, a map or a message; `None` for an optional one that is empty.
+    fn member(&mut self, part: &'e Expr, is_optional: bool) -> Result<Option<Val<'a>>, Fault> {
+        match (self.eval(part)?, is_optional) {
+            (value, false) => Ok(Some(value)),
+            (Val::Optional(value), true) => Ok(value.map(|value| (*value).clone())),
+            (_, true) => no_overload(),
+        }
     }
 
     fn map(&mut self, entries: &'e [(Expr, Expr, bool)]) -> Outcome<'a> {
@@ -440,13 +443,9 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         let mut out = BTreeMap::new();
         for (key, value, is_optional) in entries {
             let key = self.eval(key)?;
-            let value = match (self.eval(value)?, is_optional) {
-                (Val::Optional(Some(value)), true) => (*value).clone(),
-                (Val::Optional(None), true) => continue,
-                (_, true) => return no_overload(),
-                (value, false) => value,
+            let Some(value) = self.member(value, *is_optional)? else {
+                continue;
             };
-
             match Key::of(&key) {
                 Some(key) => drop(out.insert(key, value)),
                 None => return fault("unsupported key type"),
@@ -460,15 +459,10 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         self.meter.make_items(fields.len())?;
         let mut out = BTreeMap::new();
         for (field, value, is_optional) in fields {
-            let value = match (self.eval(value)?, is_optional) {
-                (Val::Optional(Some(value)), true) => (*value).clone(),
-                (Val::Optional(None), true) => continue,
-                (_, true) => return no_overload(),
-                (value, false) => value,
-            };
-            out.insert(field.clone(), value);
+            if let Some(value) = self.member(value, *is_optional)? {
+                out.insert(field.clone(), value);
+            }
         }
-
         MessageVal::make(name, out)
     }
 

@@ -148,7 +148,7 @@ fn size(count: usize) -> u64 {
 }
 
 /// The bytes of a string or of bytes.
-fn bytes(value: &Val<'_>) -> usize {
+pub(crate) fn bytes(value: &Val<'_>) -> usize {
     match value {
         Val::String(text) => text.len(),
         Val::Bytes(bytes) => bytes.len(),

@@ -12,7 +12,6 @@ use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
 
 use crate::message::native_type;
-use crate::meter::{Meter, WORK};
 use crate::time::seconds;
 use crate::value::{Key, ListVal, MapVal, MessageVal, Val};
 
@@ -54,7 +53,7 @@ impl NativeFault {
                     _ => "NaN",
                 };
                 format!(
-                    "json: error calling MarshalJSON for type *structpb.Value: proto:                      google.protobuf.Value.number_value: invalid {shown} value"
+                    "json: error calling MarshalJSON for type *structpb.Value: proto: google.protobuf.Value.number_value: invalid {shown} value"
                 )
             }
         }
@@ -258,13 +257,8 @@ fn entries<F>(
     map: &MapVal<'_>,
     mut entry: impl FnMut(&Val<'_>, &Val<'_>) -> Result<(Str, Value), F>,
 ) -> Result<Value, F> {
-    // The evaluation has paid for its values already.
-    let mut meter = Meter::new(u64::MAX, WORK);
-    let keys = map.keys(&mut meter).unwrap_or_default();
-    let found = keys.iter().map(|key| {
-        let value = map.find(key).ok().flatten().unwrap_or(Val::Null);
-        entry(key, &value)
-    });
+    let entries = map.entries();
+    let found = entries.iter().map(|(key, value)| entry(key, value));
     Ok(Value::Map(found.collect::<Result<Map, F>>()?))
 }
 
@@ -320,14 +314,8 @@ fn json(value: &Val<'_>) -> Result<Value, String> {
         Val::Optional(Some(value)) => json(value),
         Val::Optional(None) => Err("optional.none() dereference".to_owned()),
 
-        Val::List(ListVal::Joined(items)) => json_items(items, json_of_item),
-        Val::List(list) => {
-            let items = list.iter().map(|item| match item {
-                Ok(item) => json(&item),
-                Err(_) => Err("no such overload".to_owned()),
-            });
-            Ok(Value::List(items.collect::<Result<List, _>>()?))
-        }
+        Val::List(list @ ListVal::Joined(_)) => json_items(list, json_of_item),
+        Val::List(list) => json_items(list, json),
         Val::Map(map) => entries(map, |key, value| match key {
             Val::String(name) => Ok((name.clone(), json(value)?)),
             Val::Bool(_) => Err("type conversion error from bool to 'string'".to_owned()),
@@ -357,10 +345,13 @@ fn json(value: &Val<'_>) -> Result<Value, String> {
 }
 
 fn json_items(
-    items: &[Val<'_>],
+    list: &ListVal<'_>,
     json: impl Fn(&Val<'_>) -> Result<Value, String>,
 ) -> Result<Value, String> {
-    let items = items.iter().map(json);
+    let items = list.iter().map(|item| match item {
+        Ok(item) => json(&item),
+        Err(_) => Err("no such overload".to_owned()),
+    });
     Ok(Value::List(items.collect::<Result<List, _>>()?))
 }
 
@@ -375,7 +366,7 @@ fn json_of_item(value: &Val<'_>) -> Result<Value, String> {
                 fields.map(|(name, value)| Ok((name.clone(), json_of_field(name, value)?)));
             Ok(Value::Map(fields.collect::<Result<Map, String>>()?))
         }
-        Val::List(ListVal::Joined(items)) => json_items(items, json_of_item),
+        Val::List(list @ ListVal::Joined(_)) => json_items(list, json_of_item),
         Val::Optional(Some(value)) => json_of_item(value),
         Val::Optional(None) => Ok(Value::Null),
         Val::Type(name) => Ok(Value::from(*name)),
@@ -395,8 +386,8 @@ fn no_value(of: &str, shown: &dyn Display) -> Result<Value, String> {
 /// The field of a message in such an item.
 fn json_of_field(field: &str, value: &Val<'_>) -> Result<Value, String> {
     level(|| match value {
-        Val::List(ListVal::Made(items)) => json_items(items, json_of_item),
-        Val::List(ListVal::Joined(items)) => json_items(items, |item| json_of_field(field, item)),
+        Val::List(list @ ListVal::Made(_)) => json_items(list, json_of_item),
+        Val::List(list @ ListVal::Joined(_)) => json_items(list, |item| json_of_field(field, item)),
         Val::Map(map @ MapVal::Made(_)) => entries(map, |key, value| match key {
             Val::String(name) => Ok((name.clone(), json_of_item(value)?)),
             other => Err(format!(

@@ -162,7 +162,8 @@ pub(crate) fn is_struct(schema: &Structural) -> bool {
 /// The schema of a field.
 pub(crate) fn field_schema<'a>(schema: &'a Structural, name: &str) -> Option<&'a Structural> {
     if is_dynamic(schema) {
-        return Some(schema);
+        // The options of a request are no struct.
+        return Some(if name == "options" { &DYNAMIC } else { schema });
     }
     if schema.extensions.embedded_resource || is_struct(schema) {
         return schema.properties.get(name);

@@ -255,6 +255,7 @@ impl<'a> Val<'a> {
             Val::Variables(_) => return "*lazy.MapValue".to_owned(),
             Val::Format(_) => "kubernetes.Format",
             Val::Optional(_) => return "*types.Optional".to_owned(),
+            Val::Quantity(quantity) if quantity.is_sum => return "*cel.Quantity".to_owned(),
             Val::Null => "Null",
             _ => self.type_name(),
         };
@@ -362,7 +363,15 @@ impl<'a> ListVal<'a> {
     }
 }
 
-impl MapVal<'_> {
+impl<'a> MapVal<'a> {
+    /// The schema of a map of the object.
+    pub(crate) fn schema(&self) -> Option<&'a Structural> {
+        match self {
+            MapVal::Object(_, schema) => Some(schema),
+            MapVal::Made(_) => None,
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         match self {
             MapVal::Object(map, _) => map.len(),

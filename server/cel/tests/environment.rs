@@ -18,6 +18,7 @@ type: object
 properties:
   kind: {type: object, title: kubernetes.GroupVersionKind, properties: {kind: {type: string}}}
   namespace: {type: string}
+  options: {x-kubernetes-int-or-string: true}
   userInfo: {type: object, title: kubernetes.UserInfo, properties: {groups: {type: array, items: {type: string}}}}
 ",
     );
@@ -298,7 +299,7 @@ fn values_of_any_type_are_those_of_cel_go() {
         "{metadata: {name: a, labels: {a.b/c: x}, annotations: null}, list: [1, {b: 2.5}], a-b: 1}",
     )
     .unwrap();
-    let request = Value::from_yaml("{kind: {kind: Pod}}").unwrap();
+    let request = Value::from_yaml("{kind: {kind: Pod}, options: {kind: CreateOptions}}").unwrap();
     let inputs = [
         ("object", ExpressionInput::Value(&object)),
         ("request", ExpressionInput::Value(&request)),
@@ -370,6 +371,39 @@ fn values_of_any_type_are_those_of_cel_go() {
             1,
         ),
         (".object.metadata.name", "\"a\"", 3),
+        // Items that cannot be compared make no lists different, and sums of lists an error.
+        ("[quantity('1')] == [dyn('x')]", "true", 12),
+        ("{'a': dyn(quantity('1'))} == {'a': dyn('x')}", "true", 33),
+        (
+            "[dyn(quantity('1'))] + [dyn(1)] == [dyn('x'), dyn(1)]",
+            "no such overload",
+            14,
+        ),
+        (
+            "[dyn(quantity('1'))] + [dyn(1)] == [dyn('x'), dyn(2)]",
+            "false",
+            14,
+        ),
+        ("[dyn(request.kind)] == [dyn(1)]", "true", 14),
+        // The options of a request are a map, and no struct.
+        ("dyn(request.options) == 1", "false", 4),
+        ("[request.options, dyn(1)] == [dyn(2), dyn(1)]", "false", 13),
+        // A quantity with a fraction is no integer, and nothing is compared with one that was computed.
+        ("quantity('2.0').isInteger()", "false", 2),
+        ("quantity('1000m').isInteger()", "false", 2),
+        ("quantity('0.0').add(quantity('0')).isInteger()", "false", 4),
+        (
+            "quantity('2') == quantity('1').add(1)",
+            "no such overload",
+            4,
+        ),
+        ("quantity('1').add(1) == quantity('2')", "true", 4),
+        ("quantity('0').add(1000)", "quantity(1e3)", 2),
+        (
+            "[1][dyn(quantity('1').add(1))]",
+            "invalid qualifier type: *cel.Quantity",
+            5,
+        ),
         ("dyn(variables) == dyn(variables)", "true", 4),
         (
             "sets.contains([dyn(object)], [dyn(ip('::1'))])",
@@ -450,6 +484,20 @@ fn wrong_constants_are_refused_with_the_words_of_cel_go() {
         (
             "dyn(object)[dyn(duration('1h'))]",
             "program instantiation failed: invalid qualifier type: types.Duration",
+        ),
+        (
+            "timestamp",
+            "program instantiation failed: reference to undefined type: timestamp",
+        ),
+        (
+            "timestamp + duration",
+            "compilation failed: ERROR: <input>:1:11: found no matching overload for '_+_' applied to \
+             '(type(timestamp), type(duration))'",
+        ),
+        // The second fault of the same place is that of the format.
+        (
+            "[object, '%s|%s'.format([1])]",
+            "compilation failed: ERROR: <input>:1:24: expected type 'dyn' but found 'string'",
         ),
         (
             "-9223372036854775809",

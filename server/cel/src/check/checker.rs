@@ -8,7 +8,7 @@ use fieldmanager_value::internal::{level, proceed};
 use super::declared::{field, type_of};
 use super::message::MOST_FAULTS;
 use super::scope::Scope;
-use super::types::{BOOL, Bindings, INT, Type};
+use super::types::{BOOL, Bindings, INT, TYPES, Type};
 use crate::escape::is_reserved;
 use crate::functions::overloads::{Overload, overloads};
 use crate::message;
@@ -109,20 +109,19 @@ pub(crate) fn check<'s, 't>(
 /// The type that a name stands for.
 fn type_named<'s>(name: &str) -> Option<Type<'s>> {
     let named = match name {
-        "bool" | "bytes" | "double" | "int" | "string" | "uint" => {
-            const PLAIN: [&str; 6] = ["bool", "bytes", "double", "int", "string", "uint"];
-            Type::Plain(PLAIN.into_iter().find(|known| *known == name)?)
-        }
-        "google.protobuf.Duration" => Type::Plain("duration"),
-        "google.protobuf.Timestamp" => Type::Plain("timestamp"),
-        "net.IP" => Type::Named("net.IP"),
-        "net.CIDR" => Type::Named("net.CIDR"),
+        "duration" | "google.protobuf.Duration" => Type::Plain("duration"),
+        "timestamp" | "google.protobuf.Timestamp" => Type::Plain("timestamp"),
         "null_type" => Type::Null,
         "list" => Type::list(Type::Dyn),
         "map" => Type::map(Type::Dyn, Type::Dyn),
         "optional_type" => Type::optional(Type::Dyn),
         "type" => Type::Meta(None),
-        _ => return None,
+        name => match TYPES.into_iter().find(|known| *known == name)? {
+            // Expressions cannot name the types of these libraries.
+            library if library.starts_with("kubernetes.") => return None,
+            library if library.contains('.') => Type::Named(library),
+            plain => Type::Plain(plain),
+        },
     };
 
     Some(Type::Meta(Some(named.into())))

@@ -39,13 +39,8 @@ pub(crate) fn faults(tree: &Tree, checked: &Checked<'_>) -> Vec<(usize, String)>
         }
     }
 
-    for ((at, node), is_exempt) in tree.nodes.iter().enumerate().zip(is_exempt) {
+    for (node, is_exempt) in tree.nodes.iter().zip(is_exempt) {
         match &node.form {
-            Form::Call {
-                function,
-                target: Some(target),
-                arguments,
-            } if function == "format" => found.format(at, *target, arguments),
             Form::Call {
                 function,
                 arguments,
@@ -65,6 +60,18 @@ pub(crate) fn faults(tree: &Tree, checked: &Checked<'_>) -> Vec<(usize, String)>
         }
     }
 
+    // As in cel-go, the other faults of a place come before those of formats.
+    for (at, node) in tree.nodes.iter().enumerate() {
+        if let Form::Call {
+            function,
+            target: Some(target),
+            arguments,
+        } = &node.form
+            && function == "format"
+        {
+            found.format(at, *target, arguments);
+        }
+    }
     found.faults
 }
 

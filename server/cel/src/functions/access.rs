@@ -8,33 +8,39 @@ use super::function::{Run, size, traversal};
 use crate::access::{AccessQuestion, AccessVal};
 use crate::value::{Outcome, Val, fault, no_overload};
 
-/// The functions, but for those of a decision.
-const STEPS: [&str; 10] = [
-    "check",
-    "fieldSelector",
-    "group",
-    "labelSelector",
-    "name",
-    "namespace",
-    "path",
-    "resource",
-    "serviceAccount",
-    "subresource",
-];
-
 /// The implementation of a function.
 pub(super) fn run(name: &str) -> Option<Run> {
     match name {
         "allowed" | "errored" | "error" | "reason" => Some(|a, call| decided(a, call.name)),
-        name if STEPS.contains(&name) => Some(|a, call| match a {
-            [Val::Access(from), Val::String(text)] => step(from, call.name, text),
+        "serviceAccount" => Some(|a, _| match a {
             [Val::Access(from), Val::String(namespace), Val::String(name)] => {
                 account(from, namespace, name)
             }
             _ => no_overload(),
         }),
-        _ => None,
+        name => place(&mut AccessQuestion::default(), name).map(|_| -> Run {
+            |a, call| match a {
+                [Val::Access(from), Val::String(text)] => step(from, call.name, text),
+                _ => no_overload(),
+            }
+        }),
     }
+}
+
+/// The part of a question that a function sets.
+fn place<'q>(question: &'q mut AccessQuestion, name: &str) -> Option<&'q mut String> {
+    Some(match name {
+        "check" => &mut question.verb,
+        "fieldSelector" => &mut question.field_selector,
+        "group" => &mut question.group,
+        "labelSelector" => &mut question.label_selector,
+        "name" => &mut question.name,
+        "namespace" => &mut question.namespace,
+        "path" => &mut question.path,
+        "resource" => &mut question.resource,
+        "subresource" => &mut question.subresource,
+        _ => return None,
+    })
 }
 
 /// The cost of reading a selector.
@@ -72,16 +78,8 @@ fn step<'a>(from: &AccessVal, name: &str, text: &str) -> Outcome<'a> {
         return no_overload();
     };
     let mut question = question.clone();
-    let place = match name {
-        "check" => &mut question.verb,
-        "fieldSelector" => &mut question.field_selector,
-        "group" => &mut question.group,
-        "labelSelector" => &mut question.label_selector,
-        "name" => &mut question.name,
-        "namespace" => &mut question.namespace,
-        "path" => &mut question.path,
-        "resource" => &mut question.resource,
-        _ => &mut question.subresource,
+    let Some(place) = place(&mut question, name) else {
+        return no_overload();
     };
     text.clone_into(place);
 

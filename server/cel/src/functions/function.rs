@@ -8,7 +8,7 @@ use fieldmanager_structural::validation::Pattern;
 use fieldmanager_value::Str;
 use semver::Version;
 
-use crate::meter::Meter;
+use crate::meter::{Meter, bytes};
 use crate::url::Url;
 use crate::value::{Fault, ListVal, Outcome, Val, no_overload};
 
@@ -273,12 +273,7 @@ fn tree(value: &Val<'_>, meter: &mut Meter) -> Result<u64, Fault> {
     fieldmanager_value::internal::level(|| {
         let mut cost: u64 = 0;
         match value {
-            Val::String(text) => {
-                cost = scaled(u64::try_from(text.len()).unwrap_or(u64::MAX), 0.1).0
-            }
-            Val::Bytes(bytes) => {
-                cost = scaled(u64::try_from(bytes.len()).unwrap_or(u64::MAX), 0.1).0
-            }
+            Val::String(_) | Val::Bytes(_) => cost = scaled(bytes(value) as u64, 0.1).0,
             Val::List(list) => {
                 for item in list.iter() {
                     cost = cost.saturating_add(tree(&item?, meter)?);

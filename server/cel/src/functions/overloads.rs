@@ -39,20 +39,7 @@ fn has_type(value: &Val<'_>, declared: &Type<'_>) -> bool {
             _ => true,
         };
     }
-    let name = match declared {
-        Type::Dyn | Type::Variable(_) => return true,
-        Type::Plain("duration") => "google.protobuf.Duration",
-        Type::Plain("timestamp") => "google.protobuf.Timestamp",
-        Type::Plain(name) | Type::Named(name) => name,
-        Type::List(_) => "list",
-        Type::Map(_) | Type::Object(..) => "map",
-        // No function takes messages.
-        Type::Message(_) => return false,
-        Type::Optional(_) => "optional_type",
-        Type::Meta(_) => "type",
-        Type::Null | Type::Error => "null_type",
-    };
-    value.type_name() == name
+    matches!(declared, Type::Dyn | Type::Variable(_)) || value.type_name() == declared.name()
 }
 
 /// A line has the names of functions and their overloads: a dot for member functions, the arguments, the result, and after

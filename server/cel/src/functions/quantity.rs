@@ -48,14 +48,10 @@ fn sign(quantity: Quantity) -> i64 {
     quantity.nanos.cmp(&0) as i64
 }
 
-/// The number as an integer. Kubernetes does not convert what it keeps as a decimal.
+/// The number as an integer.
 fn integer(quantity: Quantity) -> Option<i64> {
-    let is_whole = !quantity.is_decimal && quantity.nanos % BILLION == 0;
-    if is_whole {
-        i64::try_from(quantity.nanos / BILLION).ok()
-    } else {
-        None
-    }
+    let whole = i64::try_from(quantity.nanos / BILLION).ok();
+    whole.filter(|_| quantity.is_whole)
 }
 
 /// The order of two quantities or two versions, whose functions have the same names.
