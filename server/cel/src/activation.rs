@@ -1,5 +1,6 @@
 //! The evaluation of expressions with inputs.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
@@ -58,7 +59,7 @@ pub struct Activation<'a> {
 const EVALUATIONS: u64 = 10;
 
 /// Ends an evaluation whose authorizer does not know an answer.
-const UNDECIDED: Fault = Fault::Broken("the decision is not known");
+const UNDECIDED: Fault = Fault::Broken(Cow::Borrowed("the decision is not known"));
 
 impl Environment {
     /// Begins evaluations. An input of the environment that is not among `inputs` has no value; `variables` need no input.
@@ -154,7 +155,7 @@ fn words(fault: Fault) -> String {
     match fault {
         Fault::Error(text) => text,
         Fault::Cost => "operation cancelled: actual cost limit exceeded".to_owned(),
-        Fault::Broken(text) => text.to_owned(),
+        Fault::Broken(text) => text.into_owned(),
     }
 }
 

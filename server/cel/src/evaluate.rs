@@ -14,7 +14,7 @@ use crate::access::{AccessDecision, AccessQuestion, AccessVal};
 use crate::display::shown;
 use crate::equality;
 use crate::expression::{Expr, Fold, Program, Step};
-use crate::functions::{self, Call, traversal};
+use crate::functions::{self, Call, inner_size, traversal};
 use crate::meter::{Meter, WORK};
 use crate::value::{Fault, Key, ListVal, MapVal, MessageVal, Outcome, Val, fault, no_overload};
 
@@ -378,8 +378,8 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         let stops = dispatches || arguments.len() > 2 || function.stops() || is_compiled;
         let arguments: Vec<&Expr> = arguments.iter().collect();
         let (values, error) = self.arguments(&arguments, stops)?;
-        if error.is_some() && !is_open {
-            function.check_cost(&values)?;
+        if !is_open {
+            function.check_cost(&values, error.is_some())?;
         }
 
         // The call is charged before it runs, so that one that is too expensive does not run, and even if an argument
@@ -669,18 +669,9 @@ fn equality_cost(values: &[Val<'_>], is_equal: bool) -> u64 {
             | Val::Access(_),
             _,
         ] if is_equal => 1,
-        [a, b] => traversal(inner_size(a).min(inner_size(b))),
+        [_, _] => traversal(inner_size(values, 0).min(inner_size(values, 1))),
         _ => 1,
     }
-}
-
-/// The size of a value, or of what is in an optional one.
-fn inner_size(value: &Val<'_>) -> u64 {
-    let mut value = value;
-    while let Val::Optional(Some(inner)) = value {
-        value = inner;
-    }
-    value.size()
 }
 
 fn insert<'a>(

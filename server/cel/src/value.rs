@@ -1,5 +1,6 @@
 //! The values of CEL.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -23,7 +24,7 @@ pub(crate) enum Fault {
     /// The evaluation costs too much, or its work was stopped.
     Cost,
     /// The computation of a cost failed, which ends the evaluation as in cel-go.
-    Broken(&'static str),
+    Broken(Cow<'static, str>),
 }
 
 impl Fault {

@@ -370,6 +370,44 @@ fn values_of_any_type_are_those_of_cel_go() {
             "10",
             1,
         ),
+        (
+            "timestamp('2024-02-29T12:30:45Z').getHours('/a/b')",
+            "time: invalid location name",
+            1,
+        ),
+        (
+            "ip(dyn(cidr('10.0.0.0/8')))",
+            "no such overload: ip(net.CIDR)",
+            3,
+        ),
+        ("cidr('10.0.0.0/8').ip()", "ip(10.0.0.0)", 2),
+        // The cost of such a call cannot be computed, which ends the evaluation.
+        (
+            "dyn(1).distinct() == [] || true",
+            "internal error: interface conversion: types.Int is not traits.Lister: missing method Contains",
+            0,
+        ),
+        (
+            "dyn(true).distinct() == []",
+            "internal error: interface conversion: types.Bool is not traits.Lister: missing method Add",
+            0,
+        ),
+        // Functions of cel-go look into optional values for their cost.
+        (
+            "dyn(optional.of('twenty characters ..')) + 'a'",
+            "no such overload: _+_",
+            5,
+        ),
+        (
+            "dyn(optional.of('twenty characters ..')).contains('a')",
+            "no such overload",
+            4,
+        ),
+        (
+            "'a' < dyn(optional.of('twenty characters ..'))",
+            "no such overload",
+            3,
+        ),
         (".object.metadata.name", "\"a\"", 3),
         // Items that cannot be compared make no lists different, and sums of lists an error.
         ("[quantity('1')] == [dyn('x')]", "true", 12),

@@ -45,11 +45,25 @@ impl Cost {
     }
 }
 
-/// What cel-go reports when the cost of a call depends on an argument that failed.
-const NO_LIST: &str =
-    "internal error: interface conversion: *types.Err is not traits.Lister: missing method Add";
+/// What cel-go reports when the cost of a call depends on a number that failed.
 const NO_NUMBER: &str =
     "internal error: interface conversion: ref.Val is *types.Err, not types.Int";
+
+/// The same for a list, whose value is another one or `None`. A method that lists have is named.
+fn no_list(value: Option<&Val<'_>>) -> Fault {
+    use Val::{Bytes, Double, Duration, Int, String, Timestamp, Uint};
+    let missing = match value {
+        Some(Int(_) | Uint(_) | Double(_) | String(_) | Bytes(_) | Duration(_) | Timestamp(_)) => {
+            "Contains"
+        }
+        _ => "Add",
+    };
+    let found = value.map_or_else(|| "*types.Err".to_owned(), Val::go_type);
+    let text = format!(
+        "internal error: interface conversion: {found} is not traits.Lister: missing method {missing}"
+    );
+    Fault::Broken(text.into())
+}
 
 /// The implementation of a function. It counts the work that is not proportional to the strings of its arguments.
 pub(super) type Run = for<'a> fn(&[Val<'a>], &mut Call<'_>) -> Outcome<'a>;
@@ -58,6 +72,7 @@ pub(super) type Run = for<'a> fn(&[Val<'a>], &mut Call<'_>) -> Outcome<'a>;
 pub(crate) struct Call<'m> {
     /// The name of the function.
     pub(super) name: &'static str,
+    pub(super) is_member: bool,
     /// The second argument, if it is a constant regular expression.
     pub(crate) pattern: Option<&'m Pattern>,
     pub(crate) meter: &'m mut Meter,
@@ -69,9 +84,9 @@ impl<'m> Call<'m> {
         pattern: Option<&'m Pattern>,
         meter: &'m mut Meter,
     ) -> Self {
-        let name = function.name;
         Call {
-            name,
+            name: function.name,
+            is_member: function.is_member,
             pattern,
             meter,
         }
@@ -83,13 +98,14 @@ impl Function {
         self.arguments == arguments && self.is_member == is_member
     }
 
-    /// Whether the call with arguments of which one failed has a cost.
-    pub(crate) fn check_cost(&self, arguments: &[Val<'_>]) -> Result<(), Fault> {
+    /// Whether a call has a cost. If an argument failed, its value is null.
+    pub(crate) fn check_cost(&self, arguments: &[Val<'_>], has_failed: bool) -> Result<(), Fault> {
         match (self.name, arguments) {
-            ("distinct" | "sort", [Val::Null]) | ("@sortByAssociatedKeys", [_, Val::Null]) => {
-                Err(Fault::Broken(NO_LIST))
+            (_, [.., Val::List(_)]) => Ok(()),
+            ("distinct" | "sort", [value]) | ("@sortByAssociatedKeys", [_, value]) => {
+                Err(no_list(Some(value).filter(|_| !has_failed)))
             }
-            ("flatten", [_, Val::Null]) => Err(Fault::Broken(NO_NUMBER)),
+            ("flatten", [_, Val::Null]) if has_failed => Err(Fault::Broken(NO_NUMBER.into())),
             _ => Ok(()),
         }
     }
@@ -207,6 +223,15 @@ pub(super) fn one(_: &[Val<'_>]) -> u64 {
 
 pub(super) fn size(arguments: &[Val<'_>], at: usize) -> u64 {
     arguments.get(at).map_or(0, Val::size)
+}
+
+/// The size of an argument, or of what is in an optional one: the functions of cel-go look inside.
+pub(crate) fn inner_size(arguments: &[Val<'_>], at: usize) -> u64 {
+    let mut value = arguments.get(at);
+    while let Some(Val::Optional(Some(inner))) = value {
+        value = Some(inner);
+    }
+    value.map_or(0, Val::size)
 }
 
 /// The cost of visiting the first argument.

@@ -25,7 +25,7 @@ use self::function::{Run, first, first_twice, list_of, one, product, second, siz
 use self::overloads::Overload;
 use crate::value::{Fault, Val};
 
-pub(crate) use function::{Call, Cost, Function, traversal};
+pub(crate) use function::{Call, Cost, Function, inner_size, traversal};
 
 /// The functions of the table that have an implementation, by name.
 static FUNCTIONS: LazyLock<HashMap<&str, Vec<Function>>> = LazyLock::new(|| {
@@ -89,7 +89,7 @@ fn cost(name: &str) -> Cost {
         "read" | "copy" | "quote" | "encode" | "decode" => first,
         "read-second" => second,
         "canonical" | "replace" | "split" => first_twice,
-        "contains" => |a| traversal(size(a, 0)).saturating_mul(traversal(size(a, 1))),
+        "contains" => |a| traversal(inner_size(a, 0)).saturating_mul(traversal(inner_size(a, 1))),
 
         // Most of these costs depend on more than one size, and are next to their functions.
         "check" => |_| 350_000,
@@ -101,9 +101,9 @@ fn cost(name: &str) -> Cost {
         "network" => |a| first_twice(a).saturating_add(first(a)).saturating_add(1),
         "network-text" => net::contains_cidr_cost,
         "validate" => format::cost,
-        "items" => |a| size(a, 1),
-        "concat" => |a| traversal(size(a, 0).saturating_add(size(a, 1))),
-        "compare" => |a| traversal(size(a, 0).min(size(a, 1))),
+        "items" => |a| inner_size(a, 1),
+        "concat" => |a| traversal(inner_size(a, 0).saturating_add(inner_size(a, 1))),
+        "compare" => |a| traversal(inner_size(a, 0).min(inner_size(a, 1))),
         // A fault has the size 1.
         "visit" => |a| {
             list_of(if matches!(a, [Val::List(_), ..]) {
@@ -192,7 +192,8 @@ pub(crate) fn untaken(
     arguments: &[Val<'_>],
 ) -> Option<Fault> {
     let mut overloads = overloads::overloads(function.name, true).iter();
-    if !chooses(function, is_compiled) || overloads.any(|overload| overload.takes(arguments)) {
+    let takes = |of: &Overload| of.is_member == function.is_member && of.takes(arguments);
+    if !chooses(function, is_compiled) || overloads.any(takes) {
         return None;
     }
     let types: Vec<&str> = arguments.iter().map(Val::type_name).collect();

@@ -14,8 +14,8 @@ type Network = (IpAddr, u8);
 /// The implementation of a function.
 pub(super) fn run(name: &str) -> Option<Run> {
     Some(match name {
-        "ip" => |a, _| match a {
-            [Val::Cidr(address, _)] => Ok(Val::Ip(*address)),
+        "ip" => |a, call| match a {
+            [Val::Cidr(address, _)] if call.is_member => Ok(Val::Ip(*address)),
             _ => unary(a, |text| address(text).map(Val::Ip)),
         },
         "isIP" => |a, _| unary(a, |text| address(text).is_ok()),

@@ -54,6 +54,9 @@ fn time_zone(name: &str) -> Result<TimeZone, Fault> {
         return Ok(TimeZone::UTC);
     }
     let Some((hours, minutes)) = name.split_once(':') else {
+        if name.starts_with(['/', '\\']) || name.contains("..") {
+            return fault("time: invalid location name");
+        }
         return fault(format!("unknown time zone {name}"));
     };
     let number = |text: &str| {
