@@ -57,8 +57,6 @@ func written(value ref.Val) string {
 		return "quantity(" + value.Quantity.String() + ")"
 	case apiservercel.Semver:
 		return "semver(" + value.Version.String() + ")"
-	case *apiservercel.Format:
-		return "format(" + value.Name + ")"
 	case traits.Lister:
 		var items []string
 		for each := value.Iterator(); each.HasNext() == types.True; {

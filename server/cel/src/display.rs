@@ -56,7 +56,6 @@ pub(crate) fn written(value: &Val<'_>) -> String {
         ),
         Val::Quantity(quantity) => format!("quantity({quantity})"),
         Val::Semver(version) => format!("semver({version})"),
-        Val::Format(name) => format!("format({name})"),
         _ => value.type_name().to_owned(),
     })
 }
