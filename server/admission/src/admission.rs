@@ -92,8 +92,8 @@ pub trait Admission: Send + Sync {
         Box::pin(ready(Ok(Admitted::default())))
     }
 
-    /// Changes or refuses the object once more, if a webhook or a policy changed it in the first round. `first` is what
-    /// [`mutate`](Self::mutate) answered. Plugins do the same as in the first round.
+    /// Changes or refuses the object in one of two rounds, of which the second one follows if a webhook or a policy changed it
+    /// in the first. `first` is what the participant answered then. Plugins do the same in both rounds.
     ///
     /// Behaviour: `reinvoker.Admit` of `k8s.io/apiserver/pkg/admission/reinvocation.go`.
     fn mutate_again<'a>(
@@ -217,4 +217,11 @@ pub struct Equivalent {
     pub resource: String,
     /// The kind of its objects.
     pub kind: GroupVersionKind,
+}
+
+impl Equivalent {
+    /// The group, the version and the name of the resource.
+    pub(crate) fn names(&self) -> [&str; 3] {
+        [&self.group, &self.version, &self.resource]
+    }
 }

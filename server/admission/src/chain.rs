@@ -32,30 +32,21 @@ async fn mutate_in_rounds(
     cluster: &dyn Cluster,
 ) -> Result<Admitted, Denial> {
     let mut all = Admitted::default();
-    let mut rounds: Vec<Option<Round>> = Vec::with_capacity(participants.len());
-    for participant in participants {
-        // A copy, since the answer of the participant changes `all` while the request is borrowed.
-        let object = all.object.clone();
-        let request = changed(request, object.as_ref());
-        let mut round = None;
-        if participant.handles(&request) {
-            let meter = Meter::start(cluster, "admit", &request);
-            let answer = participant.mutate(request, cluster).await;
-            round = add(&mut all, &**participant, answer, &meter)?;
-        }
-        rounds.push(round);
-    }
-
+    let mut rounds: Vec<Option<Round>> = vec![None; participants.len()];
     // One more round at most: participants that undo each other would never come to an end.
-    if rounds.iter().flatten().any(|round| round.changed) {
-        for (participant, first) in participants.iter().zip(&rounds) {
+    for _ in 0..2 {
+        for (participant, round) in participants.iter().zip(&mut rounds) {
+            // A copy, since the answer of the participant changes `all` while the request is borrowed.
             let object = all.object.clone();
             let request = changed(request, object.as_ref());
             if participant.handles(&request) {
                 let meter = Meter::start(cluster, "admit", &request);
-                let again = participant.mutate_again(request, cluster, first.as_ref());
-                add(&mut all, &**participant, again.await, &meter)?;
+                let answer = participant.mutate_again(request, cluster, round.as_ref());
+                *round = add(&mut all, &**participant, answer.await, &meter)?;
             }
+        }
+        if !rounds.iter().flatten().any(|round| round.changed) {
+            break;
         }
     }
     Ok(all)
@@ -106,19 +97,6 @@ fn changed<'a>(request: AdmissionRequest<'a>, object: Option<&'a Value>) -> Admi
     }
 }
 
-/// The names of the webhooks that changed an object, by the annotations that they are logged with; `None` if there are no
-/// webhooks.
-fn webhooks_of(annotations: &[(String, String)]) -> Option<Vec<String>> {
-    let key = "mutation.webhook.admission.k8s.io/";
-    let mut called = annotations.iter().filter(|(own, _)| own.starts_with(key));
-    let read = called.clone().map(|(_, text)| Value::from_json(text));
-    let logged = read.filter_map(Result::ok);
-    let changed = logged.filter(|logged| logged.get("mutated") == Some(&Value::from(true)));
-    let names = changed.filter_map(|logged| Some(logged.get("webhook")?.as_str()?.to_owned()));
-    let names = names.collect();
-    called.next().map(|_| names)
-}
-
 /// Adds what a participant answered. A refusal gets the warnings and the annotations of those before.
 fn add(
     all: &mut Admitted,
@@ -130,14 +108,10 @@ fn add(
     match answer {
         Ok(admitted) => {
             if admitted.object.is_some() {
-                // All webhooks are one participant, but a reader wants to know which of them it
-                // was.
-                let names = webhooks_of(&admitted.annotations);
-                let names = names.unwrap_or_else(|| vec![participant.name().to_owned()]);
-                // A policy says itself what it did.
-                if !names.is_empty() && admitted.effects.is_empty() {
-                    let names = names.join(", ");
-                    all.effects.push(format!("{names} changed the object"));
+                // Webhooks and policies, which have rounds, say themselves what they did.
+                if admitted.round.is_none() {
+                    let effect = format!("{} changed the object", participant.name());
+                    all.effects.push(effect);
                 }
                 all.effects.extend(admitted.effects);
             }

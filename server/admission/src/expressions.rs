@@ -15,7 +15,8 @@ use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_value::{Map, Value};
 
 use crate::matching::items;
-use crate::{Cluster, Denial};
+use crate::versioned::Versioned;
+use crate::{AdmissionRequest, Cluster, Denial};
 
 /// The cost of all expressions of a kind of a policy.
 ///
@@ -35,76 +36,14 @@ pub(crate) const VARIABLES: &str = "variables";
 const REQUEST_RESOURCE: &str = "authorizer.requestResource";
 
 /// The types of `request` and `namespaceObject`. Those of their parts are the titles. What is an int or a string has no type.
-const REQUEST: &str = "
-type: object
-title: kubernetes.AdmissionRequest
-properties:
-  kind: &kind
-    type: object
-    title: kubernetes.GroupVersionKind
-    properties: {group: {type: string}, version: {type: string}, kind: {type: string}}
-  requestKind: *kind
-  resource: &resource
-    type: object
-    title: kubernetes.GroupVersionResource
-    properties: {group: {type: string}, version: {type: string}, resource: {type: string}}
-  requestResource: *resource
-  subResource: &text {type: string}
-  requestSubResource: *text
-  name: *text
-  namespace: *text
-  operation: *text
-  dryRun: {type: boolean}
-  options: {x-kubernetes-int-or-string: true}
-  userInfo:
-    type: object
-    title: kubernetes.UserInfo
-    properties:
-      username: *text
-      uid: *text
-      groups: &texts {type: array, items: {type: string}}
-      extra: {type: object, additionalProperties: {type: array, items: {type: string}}}
-";
-const NAMESPACE: &str = "
-type: object
-title: kubernetes.Namespace
-properties:
-  metadata:
-    type: object
-    title: kubernetes.NamespaceMetadata
-    properties:
-      name: &text {type: string}
-      generateName: *text
-      namespace: *text
-      labels: &labels {type: object, additionalProperties: {type: string}}
-      annotations: *labels
-      UID: *text
-      creationTimestamp: &time {type: string, format: date-time}
-      deletionGracePeriodSeconds: &int {type: integer}
-      deletionTimestamp: *time
-      generation: *int
-      resourceVersion: *text
-      finalizers: &texts {type: array, items: {type: string}}
-  spec:
-    type: object
-    title: kubernetes.NamespaceSpec
-    properties: {finalizers: *texts}
-  status:
-    type: object
-    title: kubernetes.NamespaceStatus
-    properties:
-      phase: *text
-      conditions:
-        type: array
-        items:
-          type: object
-          title: kubernetes.NamespaceCondition
-          properties: {status: *text, type: *text, lastTransitionTime: *time, message: *text, reason: *text}
-";
+const TYPES_TEXT: [&str; 2] = [
+    include_str!("expressions/request.yaml"),
+    include_str!("expressions/namespace.yaml"),
+];
 
 /// The schemas of the two types. The texts are constant, so that reading them cannot fail.
 static TYPES: LazyLock<[Structural; 2]> = LazyLock::new(|| {
-    [REQUEST, NAMESPACE].map(|text| {
+    TYPES_TEXT.map(|text| {
         let schema = Value::from_yaml(text).unwrap_or_default();
         Structural::from_value(&schema).unwrap_or_default()
     })
@@ -152,11 +91,15 @@ fn environment_of(object: InputType) -> Environment {
         .with_input("namespaceObject", namespace)
 }
 
-/// The environment of the expressions of a policy, with its variables. One that does not compile is an error of what uses it.
+/// The environment of the expressions of a policy.
 pub(crate) fn environment_of_policy(spec: &Value) -> Environment {
     let params = spec.get("paramKind").filter(|kind| !kind.is_null());
     let params = params.map_or("", |_| PARAMS);
-    let mut environment = environment(&[params, AUTHORIZER, VARIABLES]);
+    with_variables(environment(&[params, AUTHORIZER, VARIABLES]), spec)
+}
+
+/// An environment with the variables of a policy. One that does not compile is an error of what uses it.
+pub(crate) fn with_variables(mut environment: Environment, spec: &Value) -> Environment {
     for variable in items(spec, "variables") {
         let _ = environment.add_variable(variable.string("name"), variable.string("expression"));
     }
@@ -180,7 +123,22 @@ pub struct Inputs<'a> {
     pub resource: AccessQuestion,
 }
 
-impl Inputs<'_> {
+impl<'i> Inputs<'i> {
+    /// Those of a request with its objects at a version, described as one for a resource: a group, a version and a name.
+    pub(crate) fn of(
+        request: &AdmissionRequest<'_>,
+        objects: &'i Versioned,
+        resource: [&str; 3],
+    ) -> Self {
+        Inputs {
+            object: objects.object.as_ref(),
+            old: objects.old.as_ref(),
+            request: request.described(&objects.kind, resource),
+            resource: request.access_question(),
+            ..Inputs::default()
+        }
+    }
+
     /// Begins evaluations. Without an authorizer, expressions that use it fail.
     pub fn activate<'a>(
         &'a self,
@@ -258,11 +216,8 @@ pub(crate) fn evaluate<'a>(
         })
 }
 
-/// A condition of a webhook or a policy.
-pub(crate) type Condition = Compiled;
-
 /// The conditions of a webhook or a policy.
-pub(crate) fn conditions(environment: &Environment, of: &Value) -> Vec<Condition> {
+pub(crate) fn conditions(environment: &Environment, of: &Value) -> Vec<Compiled> {
     let conditions = items(of, "matchConditions");
     conditions
         .map(|condition| {
@@ -280,10 +235,13 @@ pub(crate) fn conditions(environment: &Environment, of: &Value) -> Vec<Condition
 /// Behaviour: `matcher.Match` of `k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions`.
 pub(crate) fn all_hold(
     environment: &Environment,
-    conditions: &[Condition],
+    conditions: &[Compiled],
     inputs: &Inputs<'_>,
     authorizer: &Decisions,
 ) -> Result<bool, String> {
+    if conditions.is_empty() {
+        return Ok(true);
+    }
     let mut activation = inputs.activate(environment, Some(authorizer), CONDITIONS_BUDGET);
     let mut faults: Vec<String> = Vec::new();
     let mut has_false = false;

@@ -72,6 +72,11 @@ pub struct AdmissionRequest<'a> {
 }
 
 impl<'a> AdmissionRequest<'a> {
+    /// The group, the version and the name of the resource.
+    pub(crate) fn resource_names(&self) -> [&'a str; 3] {
+        [self.group, self.version, self.resource]
+    }
+
     /// What expressions see of the request: as reviews have it, with members that are always empty.
     #[doc(hidden)]
     pub fn described(&self, kind: &GroupVersionKind, resource: [&str; 3]) -> Value {
@@ -108,10 +113,7 @@ impl<'a> AdmissionRequest<'a> {
             Some(("resource", resource_named(resource))),
             text("subResource", self.subresource),
             Some(("requestKind", named(self.kind))),
-            Some((
-                "requestResource",
-                resource_named([self.group, self.version, self.resource]),
-            )),
+            Some(("requestResource", resource_named(self.resource_names()))),
             text("requestSubResource", self.subresource),
             text("name", self.name),
             text("namespace", self.namespace),

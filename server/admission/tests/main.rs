@@ -10,5 +10,6 @@
 
 mod plugins;
 mod pod_security;
+mod policies;
 mod request;
 mod webhooks;

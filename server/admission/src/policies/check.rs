@@ -5,6 +5,7 @@ use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_structural::{FieldError, FieldErrorKind, FieldPath, GroupVersionKind};
 use fieldmanager_value::Value;
 
+use super::mutation::MutationKind;
 use super::source::field;
 use crate::expressions::{AUTHORIZER, PARAMS, VARIABLES, environment};
 use crate::matching::items;
@@ -200,14 +201,13 @@ impl PolicyCheck {
 
     fn mutations(&mut self, spec: &Value, path: &FieldPath) {
         for (at, mutation) in items(spec, "mutations").enumerate() {
-            let (member, expected) = match mutation.string("patchType") {
-                "ApplyConfiguration" => ("applyConfiguration", ExpressionType::Configuration),
-                "JSONPatch" => ("jsonPatch", ExpressionType::Patches),
-                _ => continue,
+            let Some((kind, member)) = MutationKind::of(mutation) else {
+                continue;
             };
             let path = path.child("mutations").index(at).child(member);
+            let path = path.child("expression");
             let source = field(mutation, member).string("expression").trim();
-            self.expression(&path.child("expression"), source, source, &[expected]);
+            self.expression(&path, source, source, &[kind.expected()]);
         }
     }
 }

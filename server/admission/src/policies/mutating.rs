@@ -10,11 +10,11 @@ use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 
 use super::mutation::MutationKind;
-use super::source::{Invocation, Policies, select};
+use super::source::{Invocation, Policies, field, select};
 use super::validating::namespace_of;
 use crate::expressions::{
-    BUDGET, Compiled, Condition, ExpressionFault, Inputs, all_hold, conditions, decide,
-    environment_of_policy, evaluate,
+    BUDGET, Compiled, ExpressionFault, Inputs, all_hold, conditions, decide, environment_of_policy,
+    evaluate,
 };
 use crate::matching::items;
 use crate::versioned::Versioned;
@@ -39,7 +39,7 @@ const SHOWN_FIELDS: usize = 10;
 /// The compiled expressions of a policy.
 struct Mutations {
     environment: Environment,
-    conditions: Vec<Condition>,
+    conditions: Vec<Compiled>,
     mutations: Vec<(MutationKind, Compiled)>,
     is_reinvocable: bool,
 }
@@ -163,14 +163,10 @@ impl Mutations {
     /// Behaviour: `compilePolicy` of `k8s.io/apiserver/pkg/admission/plugin/policy/mutating/compilation.go`.
     fn compile(spec: &Value) -> Self {
         let environment = environment_of_policy(spec);
-        let mutations = items(spec, "mutations").map(|mutation| {
-            let (kind, member) = match mutation.string("patchType") {
-                "JSONPatch" => (MutationKind::Patch, "jsonPatch"),
-                _ => (MutationKind::Configuration, "applyConfiguration"),
-            };
-            let member = mutation.get(member).unwrap_or(&Value::Null);
-            let compiled = environment.compile(member.string("expression"), &[kind.expected()]);
-            (kind, compiled)
+        let mutations = items(spec, "mutations").filter_map(|mutation| {
+            let (kind, member) = MutationKind::of(mutation)?;
+            let source = field(mutation, member).string("expression");
+            Some((kind, environment.compile(source, &[kind.expected()])))
         });
         Mutations {
             mutations: mutations.collect(),
@@ -235,18 +231,13 @@ impl Mutation {
             .convert(request, &selected.kind, self.is_dirty, cluster);
         self.objects = converted.await?;
         let evaluator = &invocation.policy.evaluator;
-        let own = [request.group, request.version, request.resource];
 
         // Each parameter sees what the one before it made of the object.
         for params in params {
             let before = self.objects.clone();
             let inputs = Inputs {
-                object: before.object.as_ref(),
-                old: before.old.as_ref(),
-                request: request.described(&selected.kind, own),
-                namespace: None,
                 params: params.as_ref(),
-                resource: request.access_question(),
+                ..Inputs::of(request, &before, request.resource_names())
             };
             let holds = decide(request.user, cluster, |authorizer| {
                 let conditions = &evaluator.conditions;
@@ -331,14 +322,10 @@ impl Mutation {
         }
 
         let (request, cluster) = (&around.request, around.cluster);
-        let seen = [&*selected.group, &selected.version, &selected.resource];
         let inputs = Inputs {
-            object: Some(object),
-            old: self.objects.old.as_ref(),
-            request: request.described(&selected.kind, seen),
             namespace: around.namespace.as_ref(),
             params,
-            resource: request.access_question(),
+            ..Inputs::of(request, &self.objects, selected.names())
         };
 
         // Each mutation has a budget of its own.

@@ -1,6 +1,7 @@
 //! What an expression of a policy makes of an object.
 
 use fieldmanager_cel::{ExpressionType, ExpressionValue};
+use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_value::Value;
 
 use crate::patch::apply_if_tests_hold;
@@ -16,6 +17,15 @@ pub enum MutationKind {
 }
 
 impl MutationKind {
+    /// The form of a mutation of a policy, and the field that has its expression.
+    pub(crate) fn of(mutation: &Value) -> Option<(Self, &'static str)> {
+        match mutation.string("patchType") {
+            "ApplyConfiguration" => Some((MutationKind::Configuration, "applyConfiguration")),
+            "JSONPatch" => Some((MutationKind::Patch, "jsonPatch")),
+            _ => None,
+        }
+    }
+
     /// The type of its expression.
     pub fn expected(self) -> ExpressionType {
         match self {

@@ -5,18 +5,22 @@
 
 use std::collections::BTreeSet;
 
-use fieldmanager_cel::{Environment, InputType, internal::declare_metadata};
+use fieldmanager_cel::{InputType, internal::declare_metadata};
 use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_structural::{FieldPath, GroupVersionKind, Structural};
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{Map, Str, Value};
 
 use super::source::field;
-use crate::expressions::typed_environment;
+use crate::expressions::{typed_environment, with_variables};
 use crate::matching::items;
+use crate::request::map;
 
 /// The kinds of a rule after which no more are looked for.
 const MOST_KINDS: usize = 10;
+
+/// The groups, versions and resources of a rule that are looked for.
+const MOST_PLACES: usize = 10_000;
 
 /// The length of all expressions, each counted for each kind, above which no types are checked.
 const MOST_TEXT: usize = 16 << 20;
@@ -108,7 +112,7 @@ pub fn check_types(policy: &Value, served: &dyn ServedKinds) -> Option<Value> {
         let Some(object) = known.type_of(&kind, kind.kind.as_str()) else {
             continue;
         };
-        let environment = environment(spec, object, params.clone());
+        let environment = with_variables(typed_environment(object, params.clone()), spec);
         for (_, source, warning) in &mut expressions {
             if let Err(faults) = environment.check(source) {
                 let line = if warning.is_empty() { "" } else { "\n" };
@@ -124,27 +128,15 @@ fn status(generation: i64, expressions: Vec<(FieldPath, &str, String)>) -> Value
         .into_iter()
         .filter(|(_, _, text)| !text.is_empty());
     let warnings = warned.map(|(path, _, text)| {
-        let mut warning = Map::single("fieldRef", path.to_string());
-        warning.insert("warning", text);
-        Value::Map(warning)
+        let path = path.to_string();
+        map([("fieldRef", path.into()), ("warning", text.into())])
     });
     let warnings: Vec<Value> = warnings.collect();
-    let mut checked = Map::new();
-    if !warnings.is_empty() {
-        checked.insert("expressionWarnings", warnings);
-    }
-    let mut status = Map::single("observedGeneration", generation);
-    status.insert("typeChecking", Value::Map(checked));
-    Value::Map(status)
-}
-
-/// The environment for objects of a kind, with the variables of the policy. One that does not compile has any type.
-fn environment(spec: &Value, object: InputType, params: Option<InputType>) -> Environment {
-    let mut environment = typed_environment(object, params);
-    for variable in items(spec, "variables") {
-        let _ = environment.add_variable(variable.string("name"), variable.string("expression"));
-    }
-    environment
+    let checked = (!warnings.is_empty()).then(|| ("expressionWarnings", warnings.into()));
+    map([
+        ("observedGeneration", generation.into()),
+        ("typeChecking", map(checked)),
+    ])
 }
 
 /// The type of the parameters, if the policy has any. Without a schema they have any type.
@@ -182,6 +174,8 @@ fn kinds_of(spec: &Value, served: &dyn ServedKinds) -> BTreeSet<GroupVersionKind
         let places = groups.iter().flat_map(|group| versions(*group));
         let places =
             places.flat_map(|place| resources.iter().map(move |resource| (place, *resource)));
+        // Their number is the product of those of three lists.
+        let places = places.take(MOST_PLACES);
         let found = places.flat_map(|((group, version), resource)| {
             served.kinds(group, version, &resource.to_lowercase())
         });

@@ -10,8 +10,8 @@ use fieldmanager_value::Value;
 
 use super::source::{Binding, BoundPolicy, Invocation, Policies, select};
 use crate::expressions::{
-    AUTHORIZER, BUDGET, Compiled, Condition, Decisions, ExpressionFault, Inputs, all_hold,
-    conditions, decide, environment_of_policy, evaluate, visible_namespace,
+    AUTHORIZER, BUDGET, Compiled, Decisions, ExpressionFault, Inputs, all_hold, conditions, decide,
+    environment_of_policy, evaluate, visible_namespace,
 };
 use crate::matching::{items, not_found};
 use crate::versioned::Versioned;
@@ -43,7 +43,7 @@ pub struct ValidatingPolicies {
 /// The compiled expressions of a policy.
 struct Validations {
     environment: Environment,
-    conditions: Vec<Condition>,
+    conditions: Vec<Compiled>,
     validations: Vec<Validation>,
     /// The keys and values of annotations.
     annotations: Vec<(String, Compiled)>,
@@ -176,30 +176,24 @@ async fn judge(
         }
     };
 
-    let own = [request.group, request.version, request.resource];
-    let seen = [&*selected.group, &selected.version, &selected.resource];
     let mut verdicts = Vec::new();
     for params in params {
-        let inputs = Inputs {
-            object: objects.object.as_ref(),
-            old: objects.old.as_ref(),
-            request: request.described(&selected.kind, own),
-            namespace: None,
-            params: params.as_ref(),
-            resource: request.access_question(),
-        };
         // Conditions see neither the namespace nor the resource that the rules selected.
+        let outside = Inputs {
+            params: params.as_ref(),
+            ..Inputs::of(request, &objects, request.resource_names())
+        };
         let inside = Inputs {
-            request: request.described(&selected.kind, seen),
+            params: params.as_ref(),
             namespace,
-            ..inputs.clone()
+            ..Inputs::of(request, &objects, selected.names())
         };
 
         let verdict = decide(request.user, cluster, |authorizer| {
             let policy = invocation.policy;
             policy
                 .evaluator
-                .judge(&inputs, &inside, authorizer, policy.ignores_failures)
+                .judge(&outside, &inside, authorizer, policy.ignores_failures)
         });
         verdicts.push(verdict.await?);
     }
@@ -272,12 +266,10 @@ impl Validations {
             violations: vec![(0, Violation::of_fault(text, ignores_failures))],
             ..PolicyVerdict::default()
         };
-        if !self.conditions.is_empty() {
-            match all_hold(&self.environment, &self.conditions, outside, authorizer) {
-                Ok(true) => {}
-                Ok(false) => return PolicyVerdict::default(),
-                Err(text) => return failed(text),
-            }
+        match all_hold(&self.environment, &self.conditions, outside, authorizer) {
+            Ok(true) => {}
+            Ok(false) => return PolicyVerdict::default(),
+            Err(text) => return failed(text),
         }
         let mut verdict = match self.validate(inputs, authorizer, ignores_failures) {
             Ok(violations) => PolicyVerdict {
@@ -402,11 +394,7 @@ impl Dispatched {
     }
 
     fn misconfigured(&mut self, policy: &str, binding: Option<&Binding>, cause: &str) {
-        let what = if binding.is_some() {
-            "binding"
-        } else {
-            "policy"
-        };
+        let what = binding.map_or("policy", |_| "binding");
         let violation = Violation::of_fault(format!("failed to configure {what}: {cause}"), false);
         self.deny(policy, binding.map(|binding| &*binding.name), violation);
     }

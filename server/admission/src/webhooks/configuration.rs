@@ -8,7 +8,7 @@ use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_value::Value;
 
 use super::caller::ClientConfig;
-use crate::expressions::{Condition, conditions};
+use crate::expressions::{Compiled, conditions};
 use crate::matching::{Constraints, items};
 
 /// A webhook of a configuration. What a field is by default is what it is without it.
@@ -33,7 +33,7 @@ pub(super) struct Webhook {
     /// How long it may take.
     pub(super) timeout: Duration,
     /// Its conditions.
-    pub(super) conditions: Vec<Condition>,
+    pub(super) conditions: Vec<Compiled>,
     /// The requests that it wants.
     pub(super) constraints: Constraints,
 }

@@ -108,16 +108,7 @@ impl Webhooks {
             return Ok(true);
         }
         // The conditions see the kind of the objects, but the resource of the request.
-        let own = [request.group, request.version, request.resource];
-        let described = request.described(&objects.kind, own);
-
-        let inputs = Inputs {
-            object: objects.object.as_ref(),
-            old: objects.old.as_ref(),
-            request: described,
-            resource: request.access_question(),
-            ..Inputs::default()
-        };
+        let inputs = Inputs::of(&request, objects, request.resource_names());
         let hold = |authorizer: &Decisions| {
             let conditions = &webhook.conditions;
             all_hold(&ENVIRONMENT, conditions, &inputs, authorizer)

@@ -67,6 +67,8 @@ impl Mutation {
             // Those before saw another object than the one that is stored.
             self.round.require_called();
             self.round.changed = true;
+            let effect = format!("{} changed the object", webhook.name);
+            self.admitted.effects.push(effect);
         }
         if webhook.is_reinvocable {
             self.round.called.insert(webhook.id.clone());

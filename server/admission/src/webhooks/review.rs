@@ -52,8 +52,7 @@ pub(super) fn write_review(
     request: &AdmissionRequest<'_>,
     selected: &Equivalent,
 ) -> Vec<u8> {
-    let resource = [&*selected.group, &selected.version, &selected.resource];
-    let mut fields = request.describe(&selected.kind, resource);
+    let mut fields = request.describe(&selected.kind, selected.names());
     fields.insert("uid", uid);
     fields.insert("object", request.object.cloned().unwrap_or_default());
     fields.insert("oldObject", request.old.cloned().unwrap_or_default());

@@ -22,9 +22,8 @@ use crate::{difference, text};
 /// The kinds of objects that are created before others are tried.
 const FIRST: [&str; 2] = ["Namespace", DEFINITION];
 
-/// The end of the kinds of policies and of their bindings.
+/// What the kinds of policies and of their bindings have in common.
 const POLICY: &str = "AdmissionPolicy";
-const BINDING: &str = "AdmissionPolicyBinding";
 
 /// The parts of an object that differ between two servers.
 const VARYING: [&str; 4] = [
@@ -40,17 +39,14 @@ pub(crate) fn run(args: &AdmitArgs, files: Files) -> Result<ExitCode, Failure> {
     let live = Sources::new(&args.live, files)?;
     let mut trial = Trial::new(args)?;
     for source in [&sources, &live] {
-        source.each(&FIRST, |item| trial.create(&item?, &FIRST))?;
+        trial.create_all(source, true)?;
     }
     // Before there are policies, which would change or refuse what exists.
-    live.each(&[], |item| trial.create_live(&item?))?;
+    trial.create_all(&live, false)?;
 
     let mut policies = Vec::new();
     sources.each(&[], |item| {
-        let item = item?;
-        if is_policy(&item.object) {
-            policies.push(item.object);
-        }
+        policies.extend(Some(item?.object).filter(is_policy));
         Ok(())
     })?;
     trial.add_policies(&policies)?;
@@ -58,9 +54,7 @@ pub(crate) fn run(args: &AdmitArgs, files: Files) -> Result<ExitCode, Failure> {
     let mut refused = false;
     sources.each(&[], |item| {
         let item = item?;
-        let is_tried =
-            !is_policy(&item.object) && !FIRST.contains(&&*item.object.declared_kind().kind);
-        if is_tried {
+        if !is_policy(&item.object) && !is_first(&item.object) {
             refused |= trial.admit(&item)?;
         }
         Ok(())
@@ -70,8 +64,12 @@ pub(crate) fn run(args: &AdmitArgs, files: Files) -> Result<ExitCode, Failure> {
 
 /// Whether an object is a policy or a binding of one.
 fn is_policy(object: &Value) -> bool {
-    let kind = object.declared_kind().kind;
-    kind.ends_with(POLICY) || kind.ends_with(BINDING)
+    object.declared_kind().kind.contains(POLICY)
+}
+
+/// Whether an object is created before others are tried.
+fn is_first(object: &Value) -> bool {
+    FIRST.contains(&&*object.declared_kind().kind)
 }
 
 /// Two servers with the same objects, of which one has the policies.
@@ -113,12 +111,19 @@ impl<'a> Trial<'a> {
         Ok((path, key))
     }
 
-    /// Creates an object of one of these kinds in both servers.
-    fn create(&mut self, item: &SourceObject<'_>, kinds: &[&str]) -> Result<(), Failure> {
-        let kind = item.object.declared_kind().kind;
-        if !kinds.contains(&&*kind) {
-            return Ok(());
-        }
+    /// Creates the objects of files in both servers: those that others need, or all others.
+    fn create_all(&mut self, source: &Sources, are_first: bool) -> Result<(), Failure> {
+        let kinds = if are_first { &FIRST[..] } else { &[] };
+        source.each(kinds, |item| {
+            let item = item?;
+            if is_first(&item.object) == are_first {
+                self.create(&item)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn create(&mut self, item: &SourceObject<'_>) -> Result<(), Failure> {
         let (path, key) = self.place(item)?;
         self.catalogue.add(&item.object);
         let body = body_of(&item.object)?;
@@ -126,24 +131,12 @@ impl<'a> Trial<'a> {
             let reply = server.send("POST", &path, &body)?;
             // Every cluster has the namespace `default`.
             if reply.code >= 400 && reply.code != 409 {
-                return Err(Failure::input(
-                    item.file,
-                    format!("{key}: {}", text_of(&reply.body, "message")),
-                ));
+                let message = format!("{key}: {}", text_of(&reply.body, "message"));
+                return Err(Failure::input(item.file, message));
             }
         }
-        Ok(())
-    }
-
-    /// Creates an object that exists in both servers, before there are policies.
-    fn create_live(&mut self, item: &SourceObject<'_>) -> Result<(), Failure> {
-        let kind = item.object.declared_kind().kind;
-        if FIRST.contains(&&*kind) {
-            return Ok(());
-        }
-        let (path, key) = self.place(item)?;
         self.live.insert(format!("{path}/{}", key.name));
-        self.create(item, &[&*kind])
+        Ok(())
     }
 
     /// Writes the policies. One that has no binding gets one.
@@ -156,7 +149,7 @@ impl<'a> Trial<'a> {
         for policy in policies {
             let kind = policy.declared_kind();
             let name = policy.name().unwrap_or_default();
-            if kind.kind.ends_with(BINDING) || bound.contains(name) {
+            if kind.kind.ends_with("Binding") || bound.contains(name) {
                 continue;
             }
             let mut spec = json!({"policyName": name});
