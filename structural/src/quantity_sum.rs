@@ -5,13 +5,22 @@ use std::fmt;
 use crate::quantity::{NANO, Notation, Number, Quantity, write};
 
 impl Quantity {
-    /// A whole number.
+    /// A whole number, written as `1k`.
     pub fn count(number: i64) -> Self {
         Quantity {
             nanos: i128::from(number) * 1_000_000_000,
             is_whole: true,
             is_sum: false,
+            notation: Notation::Decimal,
+        }
+    }
+
+    /// The quantity, written as `1e3`.
+    #[must_use]
+    pub fn with_exponent(self) -> Self {
+        Quantity {
             notation: Notation::Exponent,
+            ..self
         }
     }
 

@@ -66,7 +66,7 @@ fn compare(a: &Val<'_>, b: &Val<'_>) -> Result<Ordering, Fault> {
 fn sum<'a>(a: Quantity, b: &Val<'a>, sign: i128) -> Outcome<'a> {
     let b = match b {
         Val::Quantity(b) => *b,
-        Val::Int(b) => Quantity::count(*b),
+        Val::Int(b) => Quantity::count(*b).with_exponent(),
         _ => return no_overload(),
     };
 
