@@ -192,9 +192,9 @@ def differences(peer, pairs, chosen=None):
 
 
 def settled(answer):
-    """An answer without what two requests do not have in common: the order of causes, and generated names."""
+    """An answer without what two requests do not have in common: whether an object exists, and the order of causes."""
     code, message, warnings = answer
-    return min(code, 400) if code < 400 else code, sorted(re.split(r": \[|, |\]$", message)), sorted(warnings)
+    return 200 if 0 < code < 400 else code, sorted(re.split(r": \[|, |\]$", message)), sorted(warnings)
 
 
 def reported(side, count, found, reasons):
