@@ -145,9 +145,19 @@ impl<'o> View<'o> {
 
     /// The lines with their owners. `emphasis` says how a line is shown.
     pub fn table(&self, lines: &[Line], emphasis: &dyn Fn(&Line) -> Emphasis) -> Markup {
+        self.table_of("the object", lines, emphasis)
+    }
+
+    /// The table of one of several objects of a page, which has a name.
+    pub fn table_of(
+        &self,
+        name: &str,
+        lines: &[Line],
+        emphasis: &dyn Fn(&Line) -> Emphasis,
+    ) -> Markup {
         let mut before: Option<&[usize]> = None;
         html! {
-            div.code tabindex="0" role="region" aria-label="the object" {
+            div.code tabindex="0" role="region" aria-label=(name) {
                 table {
                     thead { tr { th scope="col" { "Owners" } th scope="col" { "Object" } } }
                     tbody {

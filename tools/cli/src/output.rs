@@ -18,6 +18,7 @@ use std::io::Write;
 
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::is_print;
+use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::Format;
 use crate::error::Failure;
@@ -126,6 +127,29 @@ pub(crate) fn print_lines<L: Into<Line>>(
     lines: impl IntoIterator<Item = L>,
 ) -> Result<(), Failure> {
     out().lines(lines)
+}
+
+/// How many objects a command is done with, on standard error if that is a terminal.
+pub(crate) struct Progress(ProgressBar);
+
+impl Progress {
+    pub(crate) fn new() -> Self {
+        let bar = ProgressBar::no_length();
+        if let Ok(style) = ProgressStyle::with_template("{pos} objects {elapsed}") {
+            bar.set_style(style);
+        }
+        Progress(bar)
+    }
+
+    /// One more is done, of which this prints.
+    pub(crate) fn done<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.0.inc(1);
+        self.0.suspend(print)
+    }
+
+    pub(crate) fn end(&self) {
+        self.0.finish_and_clear();
+    }
 }
 
 /// Prints a document unchanged: an HTML page, which escapes its strings itself, or a file with insertions.

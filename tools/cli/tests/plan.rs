@@ -256,6 +256,85 @@ async fn tools_do_what_their_plan_says() {
     }
 }
 
+/// Sends the request of a step of a scenario. `version` is that of the object in the answer before.
+async fn replay(cluster: &Cluster, step: &Json, version: &mut String) {
+    let request = &step["request"];
+    let text = |name: &str| request[name].as_str().unwrap_or_default();
+    let (method, media) = match (text("verb"), text("type")) {
+        ("create", _) => ("POST", "application/json"),
+        ("get", _) => ("GET", "application/json"),
+        ("apply", _) => ("PATCH", APPLY),
+        ("patch", "merge") => ("PATCH", "application/merge-patch+json"),
+        ("patch", "json") => ("PATCH", "application/json-patch+json"),
+        other => panic!("{other:?}"),
+    };
+    let path = match (method, text("subresource")) {
+        ("POST", _) => PATH.trim_end_matches("/web").to_owned(),
+        (_, "") => PATH.to_owned(),
+        (_, subresource) => format!("{PATH}/{subresource}"),
+    };
+    let mut query = format!("fieldManager={}", text("manager"));
+    for (name, value) in request["query"].as_object().into_iter().flatten() {
+        query += &format!("&{name}={}", value.as_str().unwrap());
+    }
+    let body = request["body"].to_string();
+    let body = body
+        .replace("${version}", version)
+        .replace("${namespace}", "default");
+    let body = serde_json::from_str(&body).unwrap();
+
+    let reply = cluster
+        .send(method, &format!("{path}?{query}"), media, &body)
+        .await;
+    assert_eq!(
+        step["expect"]["code"], reply.code,
+        "{request} {}",
+        reply.body
+    );
+    if let Some(new) = reply.body["metadata"]["resourceVersion"].as_str() {
+        new.clone_into(version);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn recorded_requests_of_tools_do_what_the_plan_says() {
+    for (file, tool) in [
+        ("argocd", "argocd"),
+        ("flux", "flux"),
+        ("helm", "helm"),
+        ("helm-forced", "helm --force-conflicts"),
+        ("kubectl", "kubectl"),
+        ("kubectl-forced", "kubectl --force-conflicts"),
+    ] {
+        let text = std::fs::read_to_string(format!("../../examples/tools/{file}.yaml")).unwrap();
+        let scenario = serde_json::to_value(Value::from_yaml(&text).unwrap()).unwrap();
+        let steps = scenario["steps"].as_array().unwrap();
+        // The object is created, scaled and read; the last step reads it again.
+        let (made, sent) = steps.split_at(3);
+        let (cluster, mut version) = (Cluster::new().await, String::new());
+        for step in made {
+            replay(&cluster, step, &mut version).await;
+        }
+        let live = cluster.get().await;
+        let applied = sent
+            .iter()
+            .rfind(|step| step["request"]["verb"] == "apply")
+            .unwrap();
+        let (code, planned) = plan(&live, &applied["request"]["body"], &format!("--as {tool}"));
+        for step in sent {
+            replay(&cluster, step, &mut version).await;
+        }
+
+        let is_refused = applied["expect"]["code"] == 409;
+        assert_eq!(code, i32::from(is_refused), "{file} {planned}");
+        if is_refused {
+            assert_eq!(strings(&planned["conflicts"], "path"), [".spec.replicas"]);
+        } else {
+            check(&planned, &cluster.get().await);
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn fields_stay_for_the_reasons_of_the_plan() {
     let cluster = Cluster::new().await;

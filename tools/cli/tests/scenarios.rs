@@ -28,6 +28,8 @@ fn project_scenarios_pass() {
         report.starts_with("{\n  \"passed\": ") && report.contains("\"failed\": 0,"),
         "{report}"
     );
+    // What Helm, Argo CD, Flux and kubectl send.
+    assert_eq!(prints("test examples/tools"), "6 passed, 0 failed\n");
 }
 
 #[test]

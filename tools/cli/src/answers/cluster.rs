@@ -24,6 +24,9 @@ const AGENT: &str = concat!("fieldmanager/", env!("CARGO_PKG_VERSION"));
 /// The objects of a page, and of one whose answer would be too long.
 const PAGES: [usize; 3] = [100, 10, 1];
 
+/// The pages without an object that a list may have in a row.
+const MAX_EMPTY: usize = 10;
+
 /// The documents of discovery that have all resources.
 const DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
                          application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
@@ -138,6 +141,10 @@ impl LiveCluster {
         match (answer.code, document) {
             (200, Some(document @ Value::Map(_))) => Ok(Some(document)),
             (404, Some(status)) if status.declared_kind().kind == "Status" => Ok(None),
+            // A list whose token is too old: the answer is a page without objects, and has the token of the rest.
+            (410, Some(status)) if !status.metadata_string("continue").is_empty() => {
+                Ok(Some(status))
+            }
             (code, _) => Err(Failure::Refused(refusal(code, &path, &answer))),
         }
     }
@@ -292,7 +299,7 @@ impl LiveCluster {
             selector.map_or_else(String::new, |labels| format!("&labelSelector={labels}"));
         let collection = resource.path(namespace, "");
         let mut sizes = PAGES.into_iter();
-        let (mut limit, mut token) = (sizes.next(), String::new());
+        let (mut limit, mut token, mut empty) = (sizes.next(), String::new(), 0);
         while let Some(size) = limit {
             let more = if token.is_empty() {
                 String::new()
@@ -310,6 +317,12 @@ impl LiveCluster {
             };
 
             let items = page.get("items").and_then(Value::as_list);
+            let is_empty = items.is_none_or(|items| items.iter().next().is_none());
+            empty = if is_empty { empty + 1 } else { 0 };
+            if empty > MAX_EMPTY {
+                let message = format!("{collection}: {empty} pages of the list have no objects");
+                return Err(Failure::Refused(message));
+            }
             for item in items.into_iter().flatten() {
                 // The items of a list leave out what the list says.
                 let mut fields: Map = item.as_map().cloned().unwrap_or_default();

@@ -11,7 +11,7 @@ use super::plan::{Fate, KeptBecause, KeptField, Planned};
 use super::sources::ObjectKey;
 use super::tool::Tool;
 use crate::error::Failure;
-use crate::output::{self, Line, Style};
+use crate::output::{self, Line, Progress, Style};
 use crate::{conflict, difference, text};
 
 /// What is planned, as it is printed.
@@ -22,6 +22,7 @@ pub(crate) struct PlanReport {
     objects: Vec<Json>,
     fates: BTreeMap<Fate, usize>,
     kept: usize,
+    progress: Progress,
 }
 
 /// Where an object is.
@@ -39,6 +40,7 @@ impl PlanReport {
             objects: Vec::new(),
             fates: BTreeMap::new(),
             kept: 0,
+            progress: Progress::new(),
         }
     }
 
@@ -51,27 +53,32 @@ impl PlanReport {
         *self.fates.entry(planned.fate).or_default() += 1;
         self.kept += planned.kept.len();
         if self.is_json {
-            self.objects.push(document(place, planned));
+            let objects = &mut self.objects;
+            self.progress
+                .done(|| objects.push(document(place, planned)));
             return Ok(());
         }
-        for warning in &planned.warnings {
-            let file = format!("{}:{}", place.file, place.line);
-            output::err().warning(&file, warning)?;
-        }
-        // What stays as it is, and without old fields, is only counted.
-        if planned.fate == Fate::Unchanged && planned.kept.is_empty() {
-            return Ok(());
-        }
+        self.progress.done(|| {
+            for warning in &planned.warnings {
+                let file = format!("{}:{}", place.file, place.line);
+                output::err().warning(&file, warning)?;
+            }
+            // What stays as it is, and without old fields, is only counted.
+            if planned.fate == Fate::Unchanged && planned.kept.is_empty() {
+                return Ok(());
+            }
 
-        output::print_lines([headline(place, planned)])?;
-        if self.has_details {
-            output::print_lines(details(planned))?;
-        }
-        Ok(())
+            output::print_lines([headline(place, planned)])?;
+            if self.has_details {
+                output::print_lines(details(planned))?;
+            }
+            Ok(())
+        })
     }
 
     /// Ends the report. The exit code is 1 after a conflict or a refusal.
     pub(crate) fn finish(self, tool: &Tool) -> Result<ExitCode, Failure> {
+        self.progress.end();
         let count = |fate: Fate| self.fates.get(&fate).copied().unwrap_or_default();
         let has_conflicts = count(Fate::Conflict) > 0;
         let code = ExitCode::from(u8::from(has_conflicts || count(Fate::Refused) > 0));

@@ -2,6 +2,7 @@
 
 use fieldmanager_blame::Line;
 use fieldmanager_blame::html::{Emphasis, SCRIPT, View};
+use fieldmanager_managedfields::Time;
 use fieldmanager_value::Value;
 use maud::html;
 
@@ -14,11 +15,25 @@ const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
     style-src 'sha256-Cgi+xLjXZ+a056YRZctXPUBubumdM5kLjTl0Xdyh3h8='; \
     script-src 'sha256-1MK7Arf0h4YpKn0RH0jRAAye5E3I+JGimCP5ynKIq1c='";
 
-/// Renders the page. If managers are chosen, the lines of all others start dimmed.
-pub(crate) fn page(owned: &Owned, lines: &[Line], chosen: &[String]) -> String {
-    let entries = owned.entries();
-    let view = View::new(&entries, owned.now, chosen);
-    let title = title(&owned.object);
+/// Renders the page of objects, which share the filters. If managers are chosen, the lines of all others start dimmed.
+pub(crate) fn page(objects: &[(Owned, Vec<Line>)], now: Time, chosen: &[String]) -> String {
+    let mut entries = Vec::new();
+    let mut tables: Vec<(String, Vec<Line>)> = Vec::new();
+    for (owned, lines) in objects {
+        // The owners of lines are indices of the entries of all objects.
+        let mut lines = lines.clone();
+        for owner in lines.iter_mut().flat_map(|line| &mut line.owners) {
+            *owner += entries.len();
+        }
+        tables.push((title(&owned.object), lines));
+        entries.extend(owned.entries());
+    }
+    let view = View::new(&entries, now, chosen);
+    let all: Vec<Line> = tables.iter().flat_map(|(_, lines)| lines.clone()).collect();
+    let title = match tables.as_slice() {
+        [(title, _)] => title.clone(),
+        tables => format!("{} objects", tables.len()),
+    };
     let page = Page {
         title: &format!("Who owns {title}"),
         policy: POLICY,
@@ -26,10 +41,18 @@ pub(crate) fn page(owned: &Owned, lines: &[Line], chosen: &[String]) -> String {
         script: SCRIPT,
         header: html! {
             h1 { bdi { (title) } }
-            p { "Ages as of " time datetime=(owned.now) { (owned.now) } ". A: applied, U: updated." }
+            p { "Ages as of " time datetime=(now) { (now) } ". A: applied, U: updated." }
         },
-        aside: view.legend(lines),
-        main: view.table(lines, &|_| Emphasis::None),
+        aside: view.legend(&all),
+        main: html! {
+            @if let [(_, lines)] = tables.as_slice() { (view.table(lines, &|_| Emphasis::None)) }
+            @else {
+                @for (title, lines) in &tables {
+                    h2 { bdi { (title) } }
+                    (view.table_of(title, lines, &|_| Emphasis::None))
+                }
+            }
+        },
     };
 
     page.render()

@@ -15,89 +15,78 @@ use crate::output::Style;
 use crate::owners::Owned;
 use crate::{blame, output, types};
 
+/// The objects of a page, with their lines.
+type Shown = Vec<(Owned, Vec<fieldmanager_blame::Line>)>;
+
 pub(crate) fn run(args: &BlameArgs, files: Files) -> Result<ExitCode, Failure> {
     let OwnedArgs { file, live, now } = &args.owned;
-    let Some(cluster) = LiveCluster::of_live(live, file.is_some())? else {
-        let file = file.as_deref().unwrap_or(Path::new("-"));
-        return each_in(file, files, |name, object| match name {
-            None => {
-                let owned = Owned::of(object, files::name(file), *now)?;
-                show(args, &owned, files, None, false).map(drop)
-            }
-            Some(name) => show_one_of_many(args, Owned::of(object, name, *now)?, files, None),
-        })
-        .map(|()| ExitCode::SUCCESS);
-    };
-
-    let mut catalogue = Catalogue::of_cluster(Some(cluster.clone()));
-    if live.is_empty() {
-        return cluster.only(live).map(|_| ExitCode::SUCCESS);
-    }
-    cluster.each(live, |found| {
-        let owned = Owned::of(found.object, found.key.to_string(), *now)?;
-        let kind = catalogue.kind(&owned.object).ok();
-        let known = kind.and_then(|kind| kind.ty.clone());
-        if live.is_one() {
-            show(args, &owned, files, known, false).map(drop)
-        } else {
-            show_one_of_many(args, owned, files, known)
+    let mut shown = Shown::new();
+    if let Some(cluster) = LiveCluster::of_live(live, file.is_some())? {
+        let mut catalogue = Catalogue::of_cluster(Some(cluster.clone()));
+        if live.is_empty() {
+            return cluster.only(live).map(|_| ExitCode::SUCCESS);
         }
-    })?;
+        cluster.each(live, |found| {
+            let owned = Owned::of(found.object, found.key.to_string(), *now)?;
+            let kind = catalogue.kind(&owned.object).ok();
+            let known = kind.and_then(|kind| kind.ty.clone());
+            show(args, owned, files, known, !live.is_one(), &mut shown)
+        })?;
+    } else {
+        let file = file.as_deref().unwrap_or(Path::new("-"));
+        each_in(file, files, |name, object| {
+            let is_one_of_many = name.is_some();
+            let name = name.unwrap_or_else(|| files::name(file));
+            let owned = Owned::of(object, name, *now)?;
+            show(args, owned, files, None, is_one_of_many, &mut shown)
+        })?;
+    }
+
+    if let Some((first, _)) = shown.first() {
+        output::print_document(&blame::page(&shown, first.now, &args.managers))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints one of many objects, if one of the managers that are asked for has it.
-fn show_one_of_many(
+/// Prints an object, whose type is known if a cluster has it, or keeps it for a page. One of many is left out if none of the
+/// managers that are asked for has it.
+fn show(
     args: &BlameArgs,
     owned: Owned,
     files: Files,
     known: Option<Type>,
+    is_one_of_many: bool,
+    shown: &mut Shown,
 ) -> Result<(), Failure> {
-    if args.html {
-        return Err(Failure::Usage("--html is the page of one object".into()));
-    }
-    let owns = |name: &String| owned.owns(name);
-    if !args.managers.is_empty() && !args.managers.iter().any(owns) {
+    let owns = |name: &&String| owned.owns(name);
+    if is_one_of_many && !args.managers.is_empty() && !args.managers.iter().any(|name| owns(&name))
+    {
         return Ok(());
     }
-    output::print_lines([Style::Strong.paint(&owned.file)])?;
-    show(args, &owned, files, known, true).map(drop)
-}
-
-/// Prints an object, whose type is known if a cluster has it.
-fn show(
-    args: &BlameArgs,
-    owned: &Owned,
-    files: Files,
-    known: Option<Type>,
-    is_one_of_many: bool,
-) -> Result<ExitCode, Failure> {
-    let ty = type_of(args, owned, files, known)?;
-    let unowned = args.managers.iter().find(|name| !owned.owns(name));
+    let unowned = args.managers.iter().find(|name| !owns(name));
     if let Some(name) = unowned.filter(|_| !is_one_of_many) {
-        return Err(Failure::input(&owned.file, unknown(name, owned)));
+        return Err(Failure::input(&owned.file, unknown(name, &owned)));
     }
 
+    let ty = type_of(args, &owned, files, known)?;
     let lines = fieldmanager_blame::lines(&owned.object, &owned.entries(), ty.as_ref());
     if args.html {
-        output::print_document(&blame::page(owned, &lines, &args.managers))?;
-        return Ok(ExitCode::SUCCESS);
+        shown.push((owned, lines));
+        return Ok(());
     }
+    if is_one_of_many {
+        output::print_lines([Style::Strong.paint(&owned.file)])?;
+    }
+    let is_wanted = |name: &str| args.managers.iter().any(|wanted| wanted == name);
     let wanted: Vec<usize> = owned
         .owners
         .iter()
         .enumerate()
-        .filter(|(_, owner)| {
-            args.managers
-                .iter()
-                .any(|name| *name == *owner.entry.manager)
-        })
+        .filter(|(_, owner)| is_wanted(&owner.entry.manager))
         .map(|(number, _)| number)
         .collect();
     let lines = blame::only(lines, (!args.managers.is_empty()).then_some(&wanted));
-    output::print_lines(blame::terminal_lines(owned, &lines, output::room()))?;
-
-    Ok(ExitCode::SUCCESS)
+    output::print_lines(blame::terminal_lines(&owned, &lines, output::room()))
 }
 
 /// The type of the object. Fails only if the arguments name a type that does not exist: an object without a known type

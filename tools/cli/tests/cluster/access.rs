@@ -142,6 +142,63 @@ fn large_objects_come_in_small_pages() {
 }
 
 #[test]
+fn a_list_that_expires_goes_on_with_the_rest() {
+    let resource = json!({
+        "resource": "configmaps", "responseKind": {"group": "", "version": "v1", "kind": "ConfigMap"}, "scope": "Namespaced",
+        "singularResource": "configmap", "verbs": ["list"],
+    });
+    let answers = move |path: &str| {
+        let page = |name: &str, next: &str| {
+            let item = json!({"metadata": {"name": name, "namespace": "default"}});
+            (
+                200,
+                json!({"items": [item], "metadata": {"continue": next}}),
+            )
+        };
+        let expired = |next: &str| {
+            let status = json!({"kind": "Status", "apiVersion": "v1", "code": 410, "reason": "Expired", "metadata": {"continue": next}});
+            (410, status)
+        };
+        let (code, body) = match path {
+            "/api" => {
+                let versions = json!([{"version": "v1", "resources": [resource]}]);
+                (
+                    200,
+                    json!({"items": [{"metadata": {}, "versions": versions}]}),
+                )
+            }
+            "/apis" => (200, json!({"items": []})),
+            _ if path.contains("continue=old") => expired("new"),
+            _ if path.contains("continue=new") => page("b", ""),
+            _ if path.contains("/kube-system/") => expired("x"),
+            _ => page("a", "old"),
+        };
+        let body = body.to_string();
+        format!(
+            "HTTP/1.1 {code} A\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        )
+    };
+    let (url, count) = fake(answers);
+    let folder = kubeconfig(&url);
+    let run = run_line(&folder.line("owners configmaps --kubeconfig @/kubeconfig -o json"));
+    let report: Json = serde_json::from_str(&run.out).unwrap_or_default();
+    assert_eq!(
+        (run.code, &report["objects"]),
+        (0, &json!(2)),
+        "{}",
+        run.err
+    );
+    assert_eq!(count.load(Ordering::SeqCst), 5);
+
+    // One that expires again and again ends.
+    let run = run_line(&folder.line("owners configmaps -n kube-system --kubeconfig @/kubeconfig"));
+    let expected =
+        "/api/v1/namespaces/kube-system/configmaps: 11 pages of the list have no objects";
+    assert!(run.code == 1 && run.err.contains(expected), "{run:?}");
+}
+
+#[test]
 fn kubeconfig_of_ten_thousand_contexts_leads_to_the_cluster() {
     let live = Live::start();
     live.apply("helm", &config_map("a", &json!({"x": "1"})));
