@@ -19,12 +19,12 @@ CASES = {
     "kubectl": (
         "kubectl apply --server-side meets replicas that an autoscaler has",
         "The conflict comes before the migration: what client-side apply made is not taken over by a refused apply.",
-        "k8s.io/kubectl/pkg/cmd/apply v0.37.1",
+        "k8s.io/kubectl/pkg/cmd/apply v0.36.1",
     ),
     "kubectl-forced": (
         "kubectl apply --server-side --force-conflicts migrates from client-side apply, and applies again",
         "The second apply removes the fields that the configuration no longer has.",
-        "k8s.io/kubectl/pkg/cmd/apply v0.37.1",
+        "k8s.io/kubectl/pkg/cmd/apply v0.36.1",
     ),
     "helm": (
         "helm upgrade --server-side=true of a release of Helm 3 meets replicas that an autoscaler has",
