@@ -49,7 +49,6 @@ impl<'r> Apply<'r> {
             managed, dropped, ..
         } = RequestStart::stored(settings, request.live())?;
         settings.check_kind(request.config)?;
-        check_object("configuration", request.config)?;
         let identifier = settings.identifier(request.manager, Operation::Apply);
         let object = settings.without_managed_fields(request.live());
         let apply = Apply {
@@ -123,6 +122,8 @@ impl<'r> Apply<'r> {
             true,
             Duplicates::Refuse,
         )?;
+        // The schema of most kinds refuses metadata that are no map, as in Go; that of a deduced kind does not.
+        check_object("configuration", request.config)?;
 
         let typed_live = settings.typed(
             &live_there,

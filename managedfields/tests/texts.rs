@@ -156,7 +156,7 @@ fn operations() {
                 &value(r#"{"apiVersion":"example.com/v1","kind":"Shop","metadata":[]}"#),
             ),
             (ErrorKind::Request, 400),
-            "configuration: expected metadata that is a map, got list",
+            "failed to create typed patch object (/; example.com/v1, Kind=Shop): .metadata: expected map, got list",
         ),
         (
             apply(

@@ -16,11 +16,11 @@ use crate::owners::Owned;
 use crate::{blame, output, types};
 
 /// The objects of a page, with their lines.
-type Shown = Vec<(Owned, Vec<fieldmanager_blame::Line>)>;
+type PageObjects = Vec<(Owned, Vec<fieldmanager_blame::Line>)>;
 
 pub(crate) fn run(args: &BlameArgs, files: Files) -> Result<ExitCode, Failure> {
     let OwnedArgs { file, live, now } = &args.owned;
-    let mut shown = Shown::new();
+    let mut shown = PageObjects::new();
     if let Some(cluster) = LiveCluster::of_live(live, file.is_some())? {
         let mut catalogue = Catalogue::of_cluster(Some(cluster.clone()));
         if live.is_empty() {
@@ -56,7 +56,7 @@ fn show(
     files: Files,
     known: Option<Type>,
     is_one_of_many: bool,
-    shown: &mut Shown,
+    shown: &mut PageObjects,
 ) -> Result<(), Failure> {
     let owns = |name: &&String| owned.owns(name);
     if is_one_of_many && !args.managers.is_empty() && !args.managers.iter().any(|name| owns(&name))

@@ -23,8 +23,8 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 
+use self::redirect::Attempt;
 pub use self::redirect::MAX_REQUESTS;
-use self::redirect::Message;
 use self::words::{exchange_words, handshake_words, io_words};
 use super::caller::{CallError, Caller, ClientConfig, WebhookAddress};
 
@@ -188,14 +188,14 @@ impl HttpCaller {
         &self,
         client: &Connections,
         config: &ClientConfig,
-        message: &Message,
+        attempt: &Attempt,
     ) -> Result<(Response<Incoming>, Connection), String> {
-        let url = &message.url;
+        let url = &attempt.url;
         let uri: Uri = url
             .parse()
             .map_err(|error| format!("parse {url:?}: {error}"))?;
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
-        let request = match &message.review {
+        let request = match &attempt.review {
             Some(_) => Request::post(path).header(CONTENT_TYPE, "application/json"),
             None => Request::get(path),
         };
@@ -206,11 +206,11 @@ impl HttpCaller {
             )
             .header(USER_AGENT, "kube-apiserver-admission")
             .header(ACCEPT, "application/json, */*");
-        let body = message.review.clone().unwrap_or_default();
+        let body = attempt.review.clone().unwrap_or_default();
         let mut request = request.body(Full::new(body)).map_err(|e| e.to_string())?;
 
         // One that the webhook closed meanwhile gives the request back.
-        while !message.is_elsewhere
+        while !attempt.is_elsewhere
             && let Some(mut connection) = client.take_idle()
         {
             match connection.try_send_request(request).await {
@@ -222,7 +222,7 @@ impl HttpCaller {
             }
         }
         let mut connection = self
-            .connect(client, config, &uri, message.is_elsewhere)
+            .connect(client, config, &uri, attempt.is_elsewhere)
             .await?;
         let response = connection.send_request(request).await;
         Ok((
@@ -237,27 +237,28 @@ impl HttpCaller {
         &self,
         client: &Connections,
         config: &ClientConfig,
-        first: &Message,
+        first: &Attempt,
         deadline: Instant,
     ) -> Result<(Response<Incoming>, Option<Connection>), CallError> {
-        let mut message = first.clone();
+        let mut attempt = first.clone();
         let (mut requests, mut retries) = (0, 0);
         loop {
-            let sent = timeout_at(deadline, self.send(client, config, &message)).await;
-            let sent = sent.map_err(|_| failed(&message.url, LATE))?;
-            let (response, connection) = sent.map_err(|words| failed(&message.url, &words))?;
+            let sent = timeout_at(deadline, self.send(client, config, &attempt)).await;
+            let sent = sent.map_err(|_| failed(&attempt.url, LATE))?;
+            let (response, connection) = sent.map_err(|words| failed(&attempt.url, &words))?;
             requests += 1;
-            let connection = Some(connection).filter(|_| !message.is_elsewhere);
-            if let Some((place, next)) = message.redirected(response.status(), response.headers()) {
-                let next = next.map_err(|words| failed(&message.url, &words))?;
+            // A connection to another server is not kept: the next call begins at the webhook.
+            let connection = Some(connection).filter(|_| !attempt.is_elsewhere);
+            if let Some((place, next)) = attempt.redirected(response.status(), response.headers()) {
+                let next = next.map_err(|words| failed(&attempt.url, &words))?;
                 if requests == MAX_REQUESTS {
                     let words = format!("stopped after {MAX_REQUESTS} redirects");
                     return Err(failed(&place, &words));
                 }
                 let read = client.keep_after(response, connection, MAX_REDIRECT_BYTES);
                 let read = timeout_at(deadline, read).await;
-                read.map_err(|_| failed(&message.url, LATE))?;
-                message = next;
+                read.map_err(|_| failed(&attempt.url, LATE))?;
+                attempt = next;
                 continue;
             }
 
@@ -271,8 +272,8 @@ impl HttpCaller {
                         sleep(Duration::from_secs(wait)).await;
                     };
                     let waited = timeout_at(deadline, wait).await;
-                    waited.map_err(|_| failed(&message.url, LATE))?;
-                    (message, requests) = (first.clone(), 0);
+                    waited.map_err(|_| failed(&attempt.url, LATE))?;
+                    (attempt, requests) = (first.clone(), 0);
                 }
                 _ => return Ok((response, connection)),
             }
@@ -287,7 +288,7 @@ impl HttpCaller {
         timeout: Duration,
     ) -> Result<Vec<u8>, CallError> {
         let client = self.client(config).map_err(CallError::Unusable)?;
-        let first = Message {
+        let first = Attempt {
             url: config.url(timeout),
             review: Some(body),
             is_elsewhere: false,

@@ -12,7 +12,7 @@ pub const MAX_REQUESTS: usize = 10;
 
 /// A request of a call.
 #[derive(Clone)]
-pub(super) struct Message {
+pub(super) struct Attempt {
     pub(super) url: String,
     /// The review; none in the `GET` that follows most redirects.
     pub(super) review: Option<Bytes>,
@@ -20,7 +20,7 @@ pub(super) struct Message {
     pub(super) is_elsewhere: bool,
 }
 
-impl Message {
+impl Attempt {
     /// The request that an answer asks for, and what its header says; none if the answer is no redirect, or does not say
     /// where to.
     ///
@@ -42,7 +42,7 @@ impl Message {
             return None;
         }
 
-        let next = resolve(&self.url, &place).map(|(url, leaves)| Message {
+        let next = resolve(&self.url, &place).map(|(url, leaves)| Attempt {
             url,
             review: self.review.clone().filter(|_| keeps_review),
             is_elsewhere: self.is_elsewhere || leaves,
