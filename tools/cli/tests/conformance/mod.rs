@@ -13,7 +13,6 @@ mod stop;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use crate::common::browser::in_browser;
 use crate::common::{Folder, Run, line, run};
@@ -138,7 +137,6 @@ impl Drop for Server {
 #[test]
 fn all_cases_pass_and_nothing_is_left() {
     let server = Server::start(&[]);
-    let begin = Instant::now();
     let run = server.conformance("");
     assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
     assert!(
@@ -148,11 +146,6 @@ fn all_cases_pass_and_nothing_is_left() {
     );
     let sum = run.out.lines().last().unwrap();
     assert!(sum.ends_with(" passed, 0 failed"), "{sum}");
-    assert!(
-        begin.elapsed() < Duration::from_secs(60),
-        "{:?}",
-        begin.elapsed()
-    );
     assert_eq!(server.left(), (0, 0));
 }
 
