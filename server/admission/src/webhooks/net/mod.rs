@@ -352,7 +352,8 @@ impl Connections {
         idle.pop()
     }
 
-    /// Keeps a connection if nothing is left of an answer after so many bytes: before its end no other request can be sent.
+    /// Reads the rest of an answer, and keeps its connection if that was at most so many bytes: while an answer is not read to
+    /// its end, its connection takes no other request.
     async fn keep_after(
         &self,
         answer: Response<Incoming>,
