@@ -100,6 +100,24 @@ test('axe-core finds nothing in the page of `blame --html`', async () => {
   }
 });
 
+test('axe-core finds nothing in the page of `plan -o html`', async () => {
+  const live = join(work, 'live.json');
+  writeFileSync(live, await server.send('GET', `${DEPLOYMENTS}/web`));
+  const config = join(work, 'config.json');
+  const web = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' }, spec: { replicas: 7 } };
+  writeFileSync(config, `${JSON.stringify(web)}\n---\n${JSON.stringify(map('red'))}\n`);
+  const page = printed(1, 'plan', '--manager', 'ci', '--live', live, '-o', 'html', config);
+  await auditedFile(page, /1 conflict.*created\s+ConfigMap/s, 'plan.html');
+});
+
+test('axe-core finds nothing in the page of `blame --html` of several objects', async () => {
+  const objects = join(work, 'objects.json');
+  const web = JSON.parse(await server.send('GET', `${DEPLOYMENTS}/web`));
+  writeFileSync(objects, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [web, map('blue')] }));
+  const page = printed(0, 'blame', '-f', objects, '--now', '2026-02-01T12:00:00Z', '--html');
+  await auditedFile(page, /2 objects/, 'blame-several.html');
+});
+
 test('axe-core finds nothing in the page of `conformance --report html`', async () => {
   const step = { apply: { manager: 'shop', object: map('red') } };
   const scenario = (name, ...steps) => JSON.stringify({ name, schema: 'builtin:kubernetes', steps });

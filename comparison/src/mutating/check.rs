@@ -19,6 +19,13 @@ const TYPE_TEXT: &str = "mutating-type-text";
 /// The rule for a `copy` or `move` with two faults.
 const PATH_FIRST: &str = "mutating-path-first";
 
+/// What Go says of a `from` that does not exist.
+const MISSING_FROM: [&str; 3] = [
+    "doc is missing from path",
+    "error in move for path",
+    "error in copy for from",
+];
+
 /// The rule for operations that crash the request in Go.
 const PANIC: &str = "mutating-go-panic";
 
@@ -59,7 +66,7 @@ impl Suite for Mutating {
             && (ours_text.is_empty() || ours_text.contains("value must be object or array"))
         {
             out.deviations.push(DECODER);
-        } else if theirs_text.contains("doc is missing from path")
+        } else if MISSING_FROM.iter().any(|text| theirs_text.contains(text))
             && ours_text.contains("doc is missing destination path")
         {
             out.deviations.push(PATH_FIRST);
@@ -164,7 +171,11 @@ fn class(error: &str) -> &'static str {
 
 /// An error without the faults of a value, of which each side may list others.
 fn without_values(error: &str) -> &str {
-    const MARKS: [&str; 2] = ["object to typed object: ", "failed to merge patch: "];
+    const MARKS: [&str; 3] = [
+        "object to typed object: ",
+        "failed to merge patch: ",
+        "could not marshal to JSON: proto: invalid type: ",
+    ];
     let cut = MARKS.iter().find_map(|mark| error.split_once(mark));
     cut.map_or(error, |(before, _)| before)
 }

@@ -323,11 +323,22 @@ fn functions_have_the_results_of_the_api_server() {
         "[0, 1].exists(x, 1 / x == 1) && ![0, 1].all(x, 1 / x == 2)",
         "'a' in {'a': 1} && 2 in [1, 2] && dyn(1) == 1.0 && dyn('a') != dyn(1)",
         "type(1) == int && type('a') == string && type(timestamp(0)) == google.protobuf.Timestamp",
+        "timestamp('2024-07-29T22:30:45Z').getHours('America/New_York') == 18",
+        "timestamp('2024-07-29T22:30:45Z').getMinutes('Asia/Kathmandu') == 15",
+        r#"strings.quote('a\n\x01"') == '"a\\n\x01\\""'"#,
         "1u + 2u == 3u && b'a' + b'b' == b'ab' && -7 % 3 == -1 && double('1e3') == 1000.0",
     ] {
         holds(expression);
     }
     fails("1 / 0 == 1", "division by zero");
+    for (zone, error) in [
+        ("Nowhere/None", "unknown time zone Nowhere/None"),
+        ("europe/berlin", "unknown time zone europe/berlin"),
+        ("America", "is a directory"),
+        (".", "is a directory"),
+    ] {
+        fails(&format!("timestamp(0).getHours('{zone}') == 0"), error);
+    }
     fails(
         "'%d'.format([dyn('a')]) == ''",
         "error during formatting: decimal clause can only be used on integers, was given string",

@@ -85,7 +85,8 @@ impl<'o> View<'o> {
     }
 
     /// The managers, each with its entries and a filter, and the buttons that the script needs.
-    pub fn legend(&self, lines: &[Line]) -> Markup {
+    pub fn legend<'l>(&self, lines: impl IntoIterator<Item = &'l Line>) -> Markup {
+        let has_unowned = lines.into_iter().any(Line::is_unowned);
         // Filters and rows share numbers, so that the names of managers reach neither selectors nor the script.
         html! {
             fieldset {
@@ -108,7 +109,7 @@ impl<'o> View<'o> {
                 }
 
                 // Lines without owners have their own filter, which is off when managers are chosen.
-                @if lines.iter().any(Line::is_unowned) {
+                @if has_unowned {
                     div.manager {
                         div.pick {
                             label {

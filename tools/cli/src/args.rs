@@ -17,7 +17,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use answers::{AdmitArgs, PlanArgs, VerdictArgs, VerdictFormat, WhyArgs};
 pub(crate) use cluster::{ClusterArgs, LiveArgs};
-pub(crate) use common::{Format, OutputArgs, ReportFormat, TypeArgs};
+pub(crate) use common::{Format, OutputArgs, PlanFormat, ReportFormat, TypeArgs};
 pub(crate) use conformance::{ConformanceArgs, ConformanceReport};
 pub(crate) use envtest::EnvtestArgs;
 pub(crate) use managed::{

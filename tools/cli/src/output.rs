@@ -158,6 +158,20 @@ pub(crate) fn print_document(document: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A report in the format of JUnit as the schema of Jenkins wants it, which has no number of skipped cases at the root.
+pub(crate) fn junit_for_jenkins(report: &str) -> String {
+    let root = report.find("<testsuites").unwrap_or_default();
+    let (before, root) = report.split_at(root);
+    let (root, suites) = root.split_at(root.find('>').unwrap_or_default());
+    match root.split_once(" skipped=\"") {
+        Some((start, rest)) => {
+            let end = rest.split_once('"').map_or("", |(_, end)| end);
+            format!("{before}{start}{end}{suites}")
+        }
+        None => report.to_owned(),
+    }
+}
+
 /// The width of the output if neither the terminal nor the environment provides one.
 const WIDTH: usize = 100;
 

@@ -150,7 +150,7 @@ fn refusal(refused: Refused, request: &Request<'_>) -> Failure {
 }
 
 /// The new object with the times of the live one in place of the time of the request.
-fn untimed(live: &Value, object: &Value, now: Time) -> Value {
+pub(crate) fn untimed(live: &Value, object: &Value, now: Time) -> Value {
     let mut object = object.clone();
     for (part, name) in [
         ("metadata", "creationTimestamp"),

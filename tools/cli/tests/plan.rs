@@ -420,6 +420,21 @@ Three ways to resolve them:
 1 created, 1 changed, 1 unchanged, 1 conflict, 1 refused, 1 removed
 "
     );
+
+    let plan = "plan --manager ci --live @/live.yaml @/sources.yaml --inventory @/old.yaml";
+    let page = line(&folder.line(&format!("{plan} -o html")));
+    assert_eq!((page.code, page.err.as_str()), (1, ""));
+    for part in [
+        "<h1><bdi>What an apply by ci does</bdi></h1><p>1 created, 1 changed, 1 unchanged",
+        "<h2><bdi>changed ConfigMap shop/other: 1 field changes</bdi></h2>",
+        "<h2><bdi>removed ConfigMap shop/old</bdi></h2>",
+        "<tr class=\" changed\" data-owners=\"0\" title=\".data.color\">",
+        "<tr class=\" refused\" data-owners=\"0\" title=\".data.color\">",
+    ] {
+        assert!(page.out.contains(part), "{part}: {}", page.out);
+    }
+    assert!(!page.out.contains("shop/same"), "{}", page.out);
+
     let (code, message) = fails(&folder.line("plan --live @/live.yaml @/sources.yaml"));
     assert_eq!(
         (code, message.as_str()),

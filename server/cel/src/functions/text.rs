@@ -1,7 +1,5 @@
 //! Functions of strings.
 
-use fieldmanager_value::internal::go_format::quote;
-
 use super::format_string;
 use super::function::{Run, binary, traversal_twice, unary};
 use crate::display::shown;
@@ -220,6 +218,32 @@ fn join<'a>(arguments: &[Val<'a>], meter: &mut Meter) -> Outcome<'a> {
     }
 
     Ok(Val::text(out))
+}
+
+/// A text in quotes, with escapes for those characters alone that have a short one.
+///
+/// Behaviour: `quote` of `github.com/google/cel-go/ext`.
+fn quote(text: &str) -> String {
+    let mut out = String::from('"');
+    for c in text.chars() {
+        let escape = match c {
+            '\u{7}' => 'a',
+            '\u{8}' => 'b',
+            '\u{c}' => 'f',
+            '\n' => 'n',
+            '\r' => 'r',
+            '\t' => 't',
+            '\u{b}' => 'v',
+            '\\' | '"' => c,
+            _ => {
+                out.push(c);
+                continue;
+            }
+        };
+        out.extend(['\\', escape]);
+    }
+    out.push('"');
+    out
 }
 
 fn substring<'a>(arguments: &[Val<'a>]) -> Outcome<'a> {

@@ -48,7 +48,7 @@ fn part(name: &str, time: &Zoned) -> Option<i64> {
     })
 }
 
-/// A time zone: `UTC` or an offset, such as `-02:00`. Named zones are not known.
+/// A time zone: `UTC`, an offset, such as `-02:00`, or a name.
 fn time_zone(name: &str) -> Result<TimeZone, Fault> {
     if matches!(name, "UTC" | "") {
         return Ok(TimeZone::UTC);
@@ -57,7 +57,7 @@ fn time_zone(name: &str) -> Result<TimeZone, Fault> {
         if name.starts_with(['/', '\\']) || name.contains("..") {
             return fault("time: invalid location name");
         }
-        return fault(format!("unknown time zone {name}"));
+        return named_time_zone(name);
     };
     let number = |text: &str| {
         let fault = |_| format!("strconv.Atoi: parsing {}: invalid syntax", quote(text));
@@ -75,4 +75,24 @@ fn time_zone(name: &str) -> Result<TimeZone, Fault> {
         Some(offset) => Ok(TimeZone::fixed(offset)),
         None => fault(format!("unknown time zone {name}")),
     }
+}
+
+/// A time zone of the database of the system, whose names have upper and lower case.
+///
+/// Behaviour: `LoadLocation` of the package `time`, which reads the file of the name.
+fn named_time_zone(name: &str) -> Result<TimeZone, Fault> {
+    let database = jiff::tz::db();
+    let found = database.get(name).ok();
+    if let Some(zone) = found.filter(|zone| zone.iana_name() == Some(name)) {
+        return Ok(zone);
+    }
+
+    let is_in = |zone: &str| {
+        let rest = zone.strip_prefix(name);
+        rest.is_some_and(|rest| rest.starts_with('/'))
+    };
+    if name == "." || database.available().any(|zone| is_in(zone.as_str())) {
+        return fault("is a directory");
+    }
+    fault(format!("unknown time zone {name}"))
 }

@@ -10,6 +10,7 @@ use fieldmanager_managedfields::{
     CsaUpgrade, Entry, Identity, ManagedFields, Operation, RequestOptions, Status, Time,
 };
 use fieldmanager_merge::Conflicts;
+use fieldmanager_schema::Type;
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::Value;
@@ -87,6 +88,7 @@ pub(crate) struct Planned {
     pub(crate) message: String,
     /// The object afterwards; of a conflict, after an apply by force.
     pub(crate) new: Value,
+    pub(crate) ty: Option<Type>,
     pub(crate) difference: Option<Difference>,
     pub(crate) conflicts: Option<Conflicts>,
     pub(crate) kept: Vec<KeptField>,
@@ -108,6 +110,7 @@ impl Planned {
             fate,
             message: String::new(),
             new: Value::Null,
+            ty: None,
             difference: None,
             conflicts: None,
             kept: Vec::new(),
@@ -119,7 +122,11 @@ impl Planned {
 
 /// Computes what a tool's apply of a configuration does to a live object, which is null if there is none.
 pub(crate) fn plan(kind: &ServedKind, tool: &Tool, live: &Value, config: &Value) -> Planned {
-    attempt(kind, &tool.of(live), live, config).unwrap_or_else(Planned::refused)
+    let planned = attempt(kind, &tool.of(live), live, config);
+    Planned {
+        ty: kind.ty.clone(),
+        ..planned.unwrap_or_else(Planned::refused)
+    }
 }
 
 fn attempt(

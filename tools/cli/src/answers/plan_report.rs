@@ -3,23 +3,34 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
+use anstream::adapter::strip_str;
+use fieldmanager_blame::html::Emphasis;
 use fieldmanager_fieldpath::Set;
-use fieldmanager_managedfields::Identity;
+use fieldmanager_managedfields::{Identity, Time};
+use fieldmanager_value::Value;
+use maud::html;
 use serde_json::{Value as Json, json};
 
 use super::plan::{Fate, KeptBecause, KeptField, Planned};
 use super::sources::ObjectKey;
 use super::tool::Tool;
+use crate::answer::unstored;
+use crate::args::PlanFormat;
+use crate::blame::PageObject;
 use crate::error::Failure;
 use crate::output::{self, Line, Progress, Style};
-use crate::{conflict, difference, text};
+use crate::owners::Owned;
+use crate::request::LATEST;
+use crate::server::untimed;
+use crate::{blame, conflict, difference, text};
 
 /// What is planned, as it is printed.
 pub(crate) struct PlanReport {
-    is_json: bool,
+    format: PlanFormat,
     /// Whether each object is followed by its changes.
     has_details: bool,
     objects: Vec<Json>,
+    page: Vec<PageObject>,
     fates: BTreeMap<Fate, usize>,
     kept: usize,
     progress: Progress,
@@ -33,11 +44,12 @@ pub(crate) struct PlannedPlace<'a> {
 }
 
 impl PlanReport {
-    pub(crate) fn new(is_json: bool, has_details: bool) -> Self {
+    pub(crate) fn new(format: PlanFormat, has_details: bool) -> Self {
         PlanReport {
-            is_json,
+            format,
             has_details,
             objects: Vec::new(),
+            page: Vec::new(),
             fates: BTreeMap::new(),
             kept: 0,
             progress: Progress::new(),
@@ -52,19 +64,26 @@ impl PlanReport {
     ) -> Result<(), Failure> {
         *self.fates.entry(planned.fate).or_default() += 1;
         self.kept += planned.kept.len();
-        if self.is_json {
-            let objects = &mut self.objects;
-            self.progress
-                .done(|| objects.push(document(place, planned)));
-            return Ok(());
-        }
+        // What stays as it is, and without old fields, is only counted.
+        let is_only_counted = planned.fate == Fate::Unchanged && planned.kept.is_empty();
         self.progress.done(|| {
+            match self.format {
+                PlanFormat::Json => {
+                    self.objects.push(document(place, planned));
+                    return Ok(());
+                }
+                PlanFormat::Html if is_only_counted => return Ok(()),
+                PlanFormat::Html => {
+                    self.page.push(page_object(place, planned)?);
+                    return Ok(());
+                }
+                PlanFormat::Text => {}
+            }
             for warning in &planned.warnings {
                 let file = format!("{}:{}", place.file, place.line);
                 output::err().warning(&file, warning)?;
             }
-            // What stays as it is, and without old fields, is only counted.
-            if planned.fate == Fate::Unchanged && planned.kept.is_empty() {
+            if is_only_counted {
                 return Ok(());
             }
 
@@ -83,14 +102,14 @@ impl PlanReport {
         let has_conflicts = count(Fate::Conflict) > 0;
         let code = ExitCode::from(u8::from(has_conflicts || count(Fate::Refused) > 0));
         let counts = self.fates.iter().map(|(fate, count)| (fate.name(), *count));
-        if self.is_json {
+        if self.format == PlanFormat::Json {
             let counts: BTreeMap<&str, usize> = counts.collect();
             let summary = json!({"objects": self.objects, "counts": counts, "kept": self.kept});
             output::out().json(&format!("{summary:#}"))?;
             return Ok(code);
         }
 
-        if has_conflicts {
+        if has_conflicts && self.format == PlanFormat::Text {
             output::print_lines(conflict::ways(tool.how_to_force))?;
             output::out().line(Line::default())?;
         }
@@ -107,7 +126,21 @@ impl PlanReport {
         } else {
             counts.join(", ")
         };
-        output::out().line(format!("{counts}{kept}"))?;
+        let summary = format!("{counts}{kept}");
+        if self.format == PlanFormat::Html {
+            let title = format!("What an apply by {} does", text::printable(&tool.manager));
+            let header = html! {
+                h1 { bdi { (title) } }
+                p { (summary) }
+            };
+            let footer = html! {
+                @if has_conflicts { p.about { (plain(&conflict::ways(tool.how_to_force))) } }
+            };
+            let page = blame::page_of(&title, [header, footer], self.page, latest()?, &[]);
+            output::print_document(&page)?;
+        } else {
+            output::out().line(summary)?;
+        }
 
         Ok(code)
     }
@@ -225,6 +258,51 @@ fn kept_lines(kept: &KeptField, room: Option<usize>) -> Vec<Line> {
     };
     let parts = text::wrap(&format!("= {path}: {value}{owners}"), room, 6).into_iter();
     parts.map(|part| Line::from("    ").and(part)).collect()
+}
+
+/// Lines without colours.
+fn plain(lines: &[Line]) -> String {
+    let lines = lines.iter().map(Line::to_string);
+    let lines = lines.map(|line| strip_str(&line).to_string());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The object afterwards, its owners, and what is said about it.
+fn page_object(place: &PlannedPlace<'_>, planned: &Planned) -> Result<PageObject, Failure> {
+    let warnings = planned.warnings.iter();
+    let warnings = warnings.map(|warning| Line::from(format!("  warning: {warning}")));
+    let about: Vec<Line> = warnings.chain(details(planned)).collect();
+    let now = latest()?;
+    let object = untimed(&Value::Null, &unstored(&Value::Null, &planned.new), now);
+    let mut owned = Owned::new(object, now);
+    // When the apply will take place is not known, so no entry has an age.
+    for owner in &mut owned.owners {
+        owner.entry.time = None;
+    }
+    let lines = match &owned.object {
+        Value::Null => Vec::new(),
+        object => fieldmanager_blame::lines(object, &owned.entries(), planned.ty.as_ref()),
+    };
+
+    let changes = planned.difference.iter().flat_map(|found| &found.changes);
+    let changed = changes.map(|change| (change.path.to_string(), Emphasis::Changed));
+    let conflicts = planned.conflicts.iter().flat_map(|all| all.iter());
+    let refused = conflicts.map(|conflict| (conflict.path.to_string(), Emphasis::Refused));
+    // The columns of the report are no columns here.
+    let title = plain(&[headline(place, planned)]);
+    Ok(PageObject {
+        title: title.split_whitespace().collect::<Vec<_>>().join(" "),
+        about: plain(&about).trim_end().to_owned(),
+        emphasis: changed.chain(refused).collect(),
+        owned,
+        lines,
+    })
+}
+
+/// The time of the changes.
+fn latest() -> Result<Time, Failure> {
+    let time = LATEST.parse::<Time>();
+    time.map_err(|error| Failure::Other(error.to_string()))
 }
 
 /// An object of the report as JSON.

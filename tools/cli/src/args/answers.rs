@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::cluster::ClusterArgs;
-use super::common::ReportFormat;
+use super::common::{PlanFormat, ReportFormat};
 use crate::answers::tool::ToolName;
 
 /// Where objects are from.
@@ -110,14 +110,7 @@ pub(crate) struct PlanArgs {
     pub(crate) details: bool,
     /// The form of the report
     #[arg(short, long, value_enum, default_value_t)]
-    pub(crate) output: ReportFormat,
-}
-
-impl PlanArgs {
-    /// Whether the report is JSON.
-    pub(crate) fn json(&self) -> bool {
-        self.output == ReportFormat::Json
-    }
+    pub(crate) output: PlanFormat,
 }
 
 #[derive(clap::Args)]

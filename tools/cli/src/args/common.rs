@@ -30,6 +30,15 @@ pub(crate) struct OutputArgs {
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlanFormat {
+    #[default]
+    Text,
+    Json,
+    /// A page in one file, with the owners of each line of each object that changes
+    Html,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReportFormat {
     #[default]
     Text,

@@ -5,7 +5,7 @@ mod terminal;
 
 use fieldmanager_blame::Line;
 
-pub(crate) use html::page;
+pub(crate) use html::{PageObject, page, page_of};
 pub(crate) use terminal::lines as terminal_lines;
 
 /// Keeps the lines that the given entries own and their enclosing lines. `None` keeps all lines.

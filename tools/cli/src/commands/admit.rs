@@ -22,8 +22,8 @@ use crate::{difference, text};
 /// The kinds of objects that are created before others are tried.
 const FIRST: [&str; 2] = ["Namespace", DEFINITION];
 
-/// What the kinds of policies and of their bindings have in common.
-const POLICY: &str = "AdmissionPolicy";
+/// How the names of the kinds of policies and of their bindings end.
+const POLICIES: [&str; 2] = ["AdmissionPolicy", "AdmissionPolicyBinding"];
 
 /// The parts of an object that differ between two servers.
 const VARYING: [&str; 4] = [
@@ -64,7 +64,8 @@ pub(crate) fn run(args: &AdmitArgs, files: Files) -> Result<ExitCode, Failure> {
 
 /// Whether an object is a policy or a binding of one.
 fn is_policy(object: &Value) -> bool {
-    object.declared_kind().kind.contains(POLICY)
+    let kind = object.declared_kind().kind;
+    POLICIES.iter().any(|end| kind.ends_with(end))
 }
 
 /// Whether an object is created before others are tried.

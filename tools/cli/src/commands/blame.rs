@@ -9,18 +9,16 @@ use crate::answers::catalogue::Catalogue;
 use crate::answers::cluster::LiveCluster;
 use crate::answers::sources::each_in;
 use crate::args::{BlameArgs, OwnedArgs};
+use crate::blame::PageObject;
 use crate::error::Failure;
 use crate::files::{self, Files};
 use crate::output::Style;
 use crate::owners::Owned;
 use crate::{blame, output, types};
 
-/// The objects of a page, with their lines.
-type PageObjects = Vec<(Owned, Vec<fieldmanager_blame::Line>)>;
-
 pub(crate) fn run(args: &BlameArgs, files: Files) -> Result<ExitCode, Failure> {
     let OwnedArgs { file, live, now } = &args.owned;
-    let mut shown = PageObjects::new();
+    let mut shown = Vec::new();
     if let Some(cluster) = LiveCluster::of_live(live, file.is_some())? {
         let mut catalogue = Catalogue::of_cluster(Some(cluster.clone()));
         if live.is_empty() {
@@ -42,8 +40,8 @@ pub(crate) fn run(args: &BlameArgs, files: Files) -> Result<ExitCode, Failure> {
         })?;
     }
 
-    if let Some((first, _)) = shown.first() {
-        output::print_document(&blame::page(&shown, first.now, &args.managers))?;
+    if let Some(now) = shown.first().map(|first| first.owned.now) {
+        output::print_document(&blame::page(shown, now, &args.managers))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -56,7 +54,7 @@ fn show(
     files: Files,
     known: Option<Type>,
     is_one_of_many: bool,
-    shown: &mut PageObjects,
+    shown: &mut Vec<PageObject>,
 ) -> Result<(), Failure> {
     let owns = |name: &&String| owned.owns(name);
     if is_one_of_many && !args.managers.is_empty() && !args.managers.iter().any(|name| owns(&name))
@@ -71,7 +69,7 @@ fn show(
     let ty = type_of(args, &owned, files, known)?;
     let lines = fieldmanager_blame::lines(&owned.object, &owned.entries(), ty.as_ref());
     if args.html {
-        shown.push((owned, lines));
+        shown.push(PageObject::of(owned, lines));
         return Ok(());
     }
     if is_one_of_many {

@@ -305,7 +305,9 @@ fn print(args: &ConformanceArgs, report: &Report) -> Result<(), Failure> {
             output::print_lines(lines)
         }
         ConformanceReport::Json => output::out().json(report.json().trim_end()),
-        ConformanceReport::Junit => output::print_document(&report.junit()),
+        ConformanceReport::Junit => {
+            output::print_document(&output::junit_for_jenkins(&report.junit()))
+        }
         ConformanceReport::Markdown => output::print_document(&markdown(report, server, version)),
         ConformanceReport::Html => output::print_document(&page(report, server, version)),
     }

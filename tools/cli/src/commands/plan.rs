@@ -50,7 +50,7 @@ pub(crate) fn run(args: &PlanArgs, files: Files) -> Result<ExitCode, Failure> {
     let configured = read(&sources, namespace, &mut catalogue)?;
     let wanted: HashSet<&ObjectKey> = configured.iter().map(|of| &of.key).collect();
     let mut live = read_live(&live, namespace, &wanted)?;
-    let mut report = PlanReport::new(args.json(), args.details || configured.len() == 1);
+    let mut report = PlanReport::new(args.output, args.details || configured.len() == 1);
     for of in &configured {
         let planned = match (catalogue.kind(&of.object), &cluster) {
             (Err(message), _) => Planned::refused(message),

@@ -36,7 +36,7 @@ pub(crate) fn run(args: &TestArgs, files: Files) -> Result<ExitCode, Failure> {
     if let Some(path) = &args.junit {
         let failed =
             |error| Failure::input(files::name(path), format!("cannot be written: {error}"));
-        std::fs::write(path, report.junit()).map_err(failed)?;
+        std::fs::write(path, output::junit_for_jenkins(&report.junit())).map_err(failed)?;
     }
 
     Ok(match report.failed() {

@@ -18,7 +18,7 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// The content security policy. A test checks the hashes of the styles and the script.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
-    style-src 'sha256-Cgi+xLjXZ+a056YRZctXPUBubumdM5kLjTl0Xdyh3h8=' \
+    style-src 'sha256-WLfjG/qqxNX+N7pTIb2kgJtHxe/ePIbbTm26l8EbKJE=' \
     'sha256-shExaPIPSZL6Lus0VLkpZbIOwtx9yVqWn+WOePonpyA='; \
     script-src 'sha256-QpTMB6+I1t9/9YrvdkUM+veR4WX6TVKtZJ4D1aQTaas='";
 
