@@ -97,7 +97,7 @@ class Expressions:
         return self.random.choice(options)
 
     def list(self, depth):
-        options = ["['a', 'b']", "request.userInfo.groups", "object.list", "object.metadata.labels.map(key, key)", "object.metadata.finalizers",
+        options = ["['a', 'b']", "request.userInfo.groups", "object.list", "object.metadata.labels.map(key, key).sort()", "object.metadata.finalizers",
                    "object.spec.template.spec.containers.map(c, c.name)", "object.?list.orValue([])"]
         if self.params:
             options += ["params.list"]

@@ -6,8 +6,8 @@
 SOURCES is a folder that render has made (see ./sources). `check` reads its files; a new `fieldmanager serve` is asked
 `POST ?dryRun=All&fieldValidation=Strict` for each object as kubectl reads it. Codes, messages and warnings must be the same.
 Namespaces, definitions, classes, accounts and policies are created before, in the order of `check`. Then the same is done for
-N mutations of random objects. `--real` is a new kube-apiserver with its default admission plugins, which is asked for at most
-`--limit` objects and mutations. WORK gets what is made.
+N mutations of random objects. `--real` is a new kube-apiserver with its default admission plugins and `--allow-privileged`,
+which is asked for at most `--limit` objects and mutations. WORK gets what is made.
 
 The program ends with 1 if answers differ otherwise than explained.txt says, whose lines have the side (`serve` or `real`), the
 kind, what this project says, and, after " # ", the reason; each but the reason is a regular expression, with `-` for spaces.
@@ -15,6 +15,7 @@ kind, what this project says, and, after " # ", the reason; each but the reason 
 
 import argparse
 import collections
+import copy
 import datetime
 import json
 import os
@@ -224,15 +225,15 @@ def mutated(rng, value):
         if what == 1:
             value[f"{name}x"] = taken
         elif what == 2:
-            value[name] = rng.choice(VALUES)
+            value[name] = copy.deepcopy(rng.choice(VALUES))
     elif isinstance(value, list) and value:
         at = rng.randrange(len(value))
         if isinstance(value[at], (dict, list)) and rng.random() < 0.85:
             mutated(rng, value[at])
         elif rng.random() < 0.5:
-            value.append(value[at])
+            value.append(copy.deepcopy(value[at]))
         else:
-            value[at] = rng.choice(VALUES)
+            value[at] = copy.deepcopy(rng.choice(VALUES))
 
 
 def mutations(options, pairs):

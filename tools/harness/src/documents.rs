@@ -124,6 +124,11 @@ impl PlacedDocument<'_> {
         &self.0.value
     }
 
+    /// The text.
+    pub fn text(&self) -> &str {
+        self.0.text
+    }
+
     /// The line of a field, from 1, or of the nearest field around it that the document has. The path is as in messages of
     /// API servers, such as `spec.containers[0].image`; the empty path is the document.
     pub fn line(&self, path: &str) -> usize {
@@ -152,40 +157,47 @@ fn steps(path: &str) -> Vec<Step> {
     steps.map_while(|step| step).collect()
 }
 
-/// Like [`parse_documents`], one by one: each document of a YAML stream is parsed when it is asked for, if its text is
-/// `wanted`, and a faulty one is an error in its place. JSON is parsed at once.
+/// Like [`parse_documents`], one by one, with their numbers: each document of a YAML stream is parsed when it is asked for, if
+/// its text is `wanted`, and a faulty one is an error in its place. JSON is parsed at once.
 ///
 /// ```
 /// use fieldmanager_harness::internal::each_document;
 /// let mut documents = each_document("a: 1\n---\na: [\n---\nb:\n- c: 2\n", |_| true);
-/// assert_eq!(documents.next().unwrap()?.line("a"), 1);
-/// assert!(documents.next().unwrap().is_err());
-/// assert_eq!(documents.next().unwrap()?.line("b[0].c.d"), 6);
+/// assert_eq!(documents.next().unwrap().1?.line("a"), 1);
+/// assert!(documents.next().unwrap().1.is_err());
+/// let (number, document) = documents.next().unwrap();
+/// assert_eq!((number, document?.line("b[0].c.d")), (3, 6));
 /// # Ok::<(), fieldmanager_value::Error>(())
 /// ```
 pub fn each_document<'t>(
     text: &'t str,
     wanted: impl Fn(&str) -> bool + 't,
-) -> Box<dyn Iterator<Item = Result<PlacedDocument<'t>, Error>> + 't> {
+) -> Box<dyn Iterator<Item = (usize, Result<PlacedDocument<'t>, Error>)> + 't> {
     if begins_like_json(text) {
+        if !wanted(text) {
+            return Box::new(std::iter::empty());
+        }
         return match parse(text, Language::Any) {
-            Ok(documents) => Box::new(documents.into_iter().map(|found| Ok(PlacedDocument(found)))),
-            Err(error) => Box::new(std::iter::once(Err(error))),
+            Ok(documents) => {
+                let documents = documents.into_iter().map(|found| Ok(PlacedDocument(found)));
+                Box::new((1..).zip(documents))
+            }
+            Err(error) => Box::new(std::iter::once((1, Err(error)))),
         };
     }
-    let parts = split_yaml(text).into_iter();
-    let documents = parts
-        .filter(move |(_, text)| wanted(text))
-        .map(|(lines, text)| {
-            let start = Offset { lines, columns: 0 };
-            let value = yaml_document(text).map_err(|error| start.shift_error(error))?;
-            Ok(PlacedDocument(Document { value, text, start }))
-        });
 
+    let parts = (1..).zip(split_yaml(text));
+    let wanted = parts.filter(move |(_, (_, text))| wanted(text));
+    let documents = wanted.map(|(number, (lines, text))| {
+        let start = Offset { lines, columns: 0 };
+        let value = yaml_document(text).map_err(|error| start.shift_error(error));
+        let document = value.map(|value| PlacedDocument(Document { value, text, start }));
+        (number, document)
+    });
     let is_empty = |found: &Result<PlacedDocument<'_>, Error>| {
         found.as_ref().is_ok_and(|found| found.value().is_null())
     };
-    Box::new(documents.filter(move |found| !is_empty(found)))
+    Box::new(documents.filter(move |(_, found)| !is_empty(found)))
 }
 
 /// Like [`parse_documents`], with the source of each document.

@@ -64,6 +64,11 @@ impl std::fmt::Display for ObjectKey {
 }
 
 impl SourceObject<'_> {
+    /// The text of its document.
+    pub(crate) fn text(&self) -> &str {
+        self.document.text()
+    }
+
     /// The line of a field of the object, or of the nearest one around it; of the object, for the empty path.
     pub(crate) fn line(&self, path: &str) -> usize {
         match (self.prefix.as_str(), path) {
@@ -119,6 +124,15 @@ impl Sources {
     pub(crate) fn each(
         &self,
         kinds: &[&str],
+        act: impl FnMut(Result<SourceObject<'_>, Unreadable>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.each_of(|text| may_have(text, kinds), act)
+    }
+
+    /// Like [`each`](Self::each), for the documents whose text is wanted.
+    pub(crate) fn each_of(
+        &self,
+        is_wanted: impl Fn(&str) -> bool,
         mut act: impl FnMut(Result<SourceObject<'_>, Unreadable>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         for path in &self.paths {
@@ -130,7 +144,7 @@ impl Sources {
                     &read
                 }
             };
-            each_object(&files::name(path), text, kinds, &mut act)?;
+            each_object(&files::name(path), text, &is_wanted, &mut act)?;
         }
 
         Ok(())
@@ -173,19 +187,14 @@ fn is_list(document: &Value) -> bool {
 fn each_object(
     file: &str,
     text: &str,
-    kinds: &[&str],
+    is_wanted: &impl Fn(&str) -> bool,
     act: &mut impl FnMut(Result<SourceObject<'_>, Unreadable>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    // The lines that may name a kind are found without parsing, which takes most of the time.
-    let has_kind = |text: &str| {
-        let mut lines = text.lines().filter(|line| line.contains("kind"));
-        kinds.is_empty() || lines.any(|line| kinds.iter().any(|kind| line.contains(kind)))
-    };
-    for (number, document) in each_document(text, has_kind).enumerate() {
+    for (number, document) in each_document(text, is_wanted) {
         let fault = |line, message: String| Unreadable {
             file: file.to_owned(),
             line,
-            message: format!("document {}: {message}", number + 1),
+            message: format!("document {number}: {message}"),
         };
         let document = match document {
             Ok(document) => document,
@@ -212,6 +221,31 @@ fn each_object(
     }
 
     Ok(())
+}
+
+/// Whether a text may have an object of one of these kinds, or if there are none, at all. Parsing takes most of the time, and so
+/// what must be parsed is found without it.
+pub(crate) fn may_have(text: &str, kinds: &[&str]) -> bool {
+    let is_one = |after: &str| {
+        let kind = after.trim_start_matches(['"', '\'', ' ']).strip_prefix(':');
+        let kind = kind.map(|kind| kind.trim_start_matches(['"', '\'', ' ']));
+        // The kind may be on the next line.
+        kind.is_some_and(|kind| {
+            kind.trim().is_empty() || kinds.iter().any(|one| kind.starts_with(one))
+        })
+    };
+    let mut lines = text.lines();
+    kinds.is_empty() || lines.any(|line| line.split("kind").skip(1).any(is_one))
+}
+
+/// The kind that a line of a document of YAML says the document has; `None` if none does or several do, or if the document is a
+/// list.
+pub(crate) fn said_kind(text: &str) -> Option<&str> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("kind:"));
+    let kind = lines.next()?.split_whitespace().next()?;
+    let kind = kind.trim_matches(['"', '\'']);
+    let is_clear = lines.next().is_none() && !kind.is_empty() && !kind.ends_with("List");
+    is_clear.then_some(kind)
 }
 
 /// The objects of a document, with their paths in it. The items of a list such as a `DeploymentList` may leave out their kind.
@@ -249,7 +283,9 @@ fn line_of(error: &fieldmanager_value::Error) -> usize {
 
 /// Why a text is not parsed. The files of a chart are no YAML until Helm has rendered them.
 fn unparsed(error: &fieldmanager_value::Error, text: &str) -> String {
-    if text.contains("{{") {
+    // That of a text which is no YAML is on the line of the template or on the next one.
+    let mut lines = text.lines().skip(line_of(error).saturating_sub(2)).take(2);
+    if lines.any(|line| line.contains("{{")) {
         format!(
             "{error}; a template has to be rendered first: `helm template CHART | fieldmanager .. -`"
         )

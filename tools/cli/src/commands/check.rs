@@ -1,5 +1,6 @@
 //! `check`: what an API server would say to the objects of sources.
 
+use std::collections::HashSet;
 use std::process::ExitCode;
 
 use fieldmanager_apiserver::testing::Reply;
@@ -10,7 +11,7 @@ use serde_json::Value as Json;
 
 use crate::answers::catalogue::{Catalogue, DEFINITION};
 use crate::answers::report::{ObjectVerdict, Report, VerdictFault, VerdictKind};
-use crate::answers::sources::{SourceObject, Sources, Unreadable};
+use crate::answers::sources::{SourceObject, Sources, Unreadable, may_have, said_kind};
 use crate::answers::trial::{TrialServer, body_of, text};
 use crate::args::VerdictArgs;
 use crate::error::Failure;
@@ -35,6 +36,9 @@ const STEPS: [&[&str]; 3] = [
 /// The query of a request that is only tried.
 const TRY: &str = "dryRun=All&fieldValidation=Strict&fieldManager=fieldmanager";
 
+/// The query of a request that is carried out.
+const STRICT: &str = "fieldValidation=Strict&fieldManager=fieldmanager";
+
 /// Prints the answers to the creation of each object. Exits with 1 if one is refused.
 pub(crate) fn run(args: &VerdictArgs, files: Files) -> Result<ExitCode, Failure> {
     let sources = Sources::new(&args.source.paths(), files)?;
@@ -49,25 +53,34 @@ pub(crate) fn run(args: &VerdictArgs, files: Files) -> Result<ExitCode, Failure>
     };
 
     let mut report = Report::new(args.output, sources.len());
+    let mut faults = HashSet::new();
     for step in 0..=STEPS.len() {
+        // Most documents say their kind, and are read once.
         let kinds = STEPS.get(step).copied().unwrap_or_default();
-        sources.each(kinds, |item| match item {
-            Ok(item) if step_of(&item.object) == step => {
-                let verdict = checker.judge(&item, step < STEPS.len())?;
-                report.add(verdict)
+        let said = |text: &str| said_kind(text).map(step_of);
+        let is_wanted = |text: &str| said(text).map_or(may_have(text, kinds), |of| of == step);
+        sources.each_of(is_wanted, |item| match item {
+            Ok(item) => {
+                let of = said(item.text());
+                let of = of.unwrap_or_else(|| step_of(&item.object.declared_kind().kind));
+                if of == step {
+                    let verdict = checker.judge(&item, step < STEPS.len())?;
+                    report.add(verdict)?;
+                }
+                Ok(())
             }
-            // Faulty documents are met in the last step, which reads all.
-            Err(fault) if step == STEPS.len() => report.add(unreadable(fault)),
-            _ => Ok(()),
+            Err(fault) if faults.insert((fault.file.clone(), fault.line)) => {
+                report.add(unreadable(fault))
+            }
+            Err(_) => Ok(()),
         })?;
     }
 
     report.finish()
 }
 
-/// The index of the step in which an object is created; that behind all steps if it is only tried.
-fn step_of(object: &Value) -> usize {
-    let kind = object.declared_kind().kind;
+/// The index of the step in which objects of a kind are created; that behind all steps if they are only tried.
+fn step_of(kind: &str) -> usize {
     // A binding is to its policy what the policy is to others.
     let kind = kind
         .strip_suffix("PolicyBinding")
@@ -124,14 +137,15 @@ impl Checker<'_> {
 
         self.server.make_namespace(&path, &key)?;
         let body = body_of(object)?;
-        let mut reply = self.server.send("POST", &format!("{path}?{TRY}"), &body)?;
+        let query = if others_need_it { STRICT } else { TRY };
+        let create = format!("{path}?{query}");
+        let mut reply = self.server.send("POST", &create, &body)?;
         // What every cluster has, such as the namespace `default`, is applied to.
         if reason(&reply) == "AlreadyExists" {
             let path = format!("{path}/{}?{TRY}&force=true", key.name);
             reply = self.server.send("PATCH", &path, &body)?;
         }
         if reply.code < 400 && others_need_it {
-            self.server.send("POST", &path, &body)?;
             self.catalogue.add(object);
         }
         self.conclude(&mut verdict, item, reply);
