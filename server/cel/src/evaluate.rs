@@ -30,6 +30,8 @@ struct Evaluation<'a, 'e> {
     variables: Vec<Variable<'a, 'e>>,
     meter: &'e mut Meter,
     outside: Option<&'e dyn Outside<'a>>,
+    /// Whether the last selection was one of an optional value, and so may be empty.
+    is_optional: bool,
 }
 
 /// What an expression can ask for while it is evaluated.
@@ -58,6 +60,7 @@ pub(crate) fn run<'a, 'e>(
         variables: Vec::new(),
         meter,
         outside,
+        is_optional: false,
     };
     for input in inputs {
         evaluation.declare(input);
@@ -78,6 +81,7 @@ pub(crate) fn constant(expr: &Expr) -> Outcome<'static> {
         variables: Vec::new(),
         meter: &mut meter,
         outside: None,
+        is_optional: false,
     }
     .eval(expr)
 }
@@ -246,7 +250,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
                 is_test,
                 is_optional,
             } => {
-                let operand = self.resolve(operand)?;
+                let operand = self.operand(operand)?;
                 let field = Val::String(field.clone());
                 self.select(operand, *is_test, *is_optional, |_| Ok(field))
             }
@@ -256,26 +260,35 @@ impl<'a, 'e> Evaluation<'a, 'e> {
                 is_optional,
             } => {
                 // The index is evaluated only if the operand is present.
-                let operand = self.resolve(operand)?;
+                let operand = self.operand(operand)?;
                 self.select(operand, false, *is_optional, |this| this.resolve(index))
             }
             other => self.eval(other),
         })
     }
 
+    /// What a selection is from, and whether an optional value is looked into. As in cel-go, one that is found in the middle of
+    /// a chain is a value without parts.
+    fn operand(&mut self, operand: &'e Expr) -> Result<(Val<'a>, bool), Fault> {
+        let value = self.resolve(operand)?;
+        let is_selected = matches!(operand, Expr::Select { .. } | Expr::Index { .. });
+        Ok((value, !is_selected || self.is_optional))
+    }
+
     /// Selects a field or an item. In a chain after an optional selection, only what is present has a cost.
     fn select(
         &mut self,
-        operand: Val<'a>,
+        (operand, looks_into): (Val<'a>, bool),
         is_test: bool,
         is_optional: bool,
         key: impl FnOnce(&mut Self) -> Outcome<'a>,
     ) -> Outcome<'a> {
         // What is selected from an empty optional value is empty too; the key is not evaluated then.
+        self.is_optional = true;
         let (operand, is_optional) = match operand {
-            Val::Optional(None) if is_test => return Ok(Val::Bool(false)),
-            Val::Optional(None) => return Ok(Val::Optional(None)),
-            Val::Optional(Some(value)) => ((*value).clone(), true),
+            Val::Optional(None) if looks_into && is_test => return Ok(Val::Bool(false)),
+            Val::Optional(None) if looks_into => return Ok(Val::Optional(None)),
+            Val::Optional(Some(value)) if looks_into => ((*value).clone(), true),
             other => (other, is_optional),
         };
         let found = key(self).and_then(|key| match (&operand, &key) {
@@ -287,6 +300,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         if !is_optional || matches!(found, Ok(Some(_))) {
             self.meter.charge(1)?;
         }
+        self.is_optional = is_optional;
 
         self.weighed(match found? {
             found if is_test => Ok(Val::Bool(found.is_some())),
@@ -424,17 +438,26 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         self.meter.make_items(items.len())?;
         let mut out = Vec::with_capacity(items.len());
         for (item, is_optional) in items {
-            out.extend(self.member(item, *is_optional)?);
+            out.extend(self.member(item, *is_optional, || "list element".to_owned())?);
         }
         Ok(Val::list(out))
     }
 
-    /// The value of a part of a list, a map or a message; `None` for an optional one that is empty.
-    fn member(&mut self, part: &'e Expr, is_optional: bool) -> Result<Option<Val<'a>>, Fault> {
+    /// The value of a part of a list, a map or a message, whose error names it; `None` for an optional one that is empty.
+    fn member(
+        &mut self,
+        part: &'e Expr,
+        is_optional: bool,
+        name: impl FnOnce() -> String,
+    ) -> Result<Option<Val<'a>>, Fault> {
         match (self.eval(part)?, is_optional) {
             (value, false) => Ok(Some(value)),
             (Val::Optional(value), true) => Ok(value.map(|value| (*value).clone())),
-            (_, true) => no_overload(),
+            (value, true) => fault(format!(
+                "cannot initialize optional {} from non-optional value {}",
+                name(),
+                shown(&value)
+            )),
         }
     }
 
@@ -443,7 +466,9 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         let mut out = BTreeMap::new();
         for (key, value, is_optional) in entries {
             let key = self.eval(key)?;
-            let Some(value) = self.member(value, *is_optional)? else {
+            let Some(value) =
+                self.member(value, *is_optional, || format!("entry '{}'", shown(&key)))?
+            else {
                 continue;
             };
             match Key::of(&key) {
@@ -459,7 +484,7 @@ impl<'a, 'e> Evaluation<'a, 'e> {
         self.meter.make_items(fields.len())?;
         let mut out = BTreeMap::new();
         for (field, value, is_optional) in fields {
-            if let Some(value) = self.member(value, *is_optional)? {
+            if let Some(value) = self.member(value, *is_optional, || format!("entry '{field}'"))? {
                 out.insert(field.clone(), value);
             }
         }

@@ -118,6 +118,9 @@ pub(crate) struct Tree {
     pub(crate) shared: BTreeSet<Id>,
 }
 
+/// The macro with two variables.
+const EXISTS_ONE: &str = "existsOne";
+
 impl Tree {
     /// Parses an expression.
     ///
@@ -303,7 +306,10 @@ impl TreeBuilder<'_> {
                         name: message.type_name.clone(),
                     })
                 }
-                Parsed::Comprehension(parsed) => self.comprehension(parsed),
+                Parsed::Comprehension(fold) => match self.unexpanded(parsed.id, fold) {
+                    Some(call) => return call,
+                    None => self.comprehension(fold),
+                },
             };
             // The nodes below have set the offset to their own places.
             self.begin(parsed.id);
@@ -331,6 +337,28 @@ impl TreeBuilder<'_> {
         if let Some(before) = before.trim_end().strip_suffix('-') {
             self.offset = before.len();
         }
+    }
+
+    /// The call that was written, if only the parser knows its macro: `existsOne` with one variable.
+    fn unexpanded(&mut self, id: u64, fold: &ComprehensionExpr) -> Option<Id> {
+        let at = self.offset_of(id);
+        let (before, after) = self.source.source.split_at_checked(at)?;
+        let arguments = after.strip_prefix('(')?.trim_start();
+        let Parsed::Call(step) = &fold.loop_step.expr else {
+            return None;
+        };
+        if !before.trim_end().ends_with(EXISTS_ONE) {
+            return None;
+        }
+
+        let variable_at = at + after.len() - arguments.len();
+        let predicate = step.args.first()?;
+        let target = self.add(&fold.iter_range);
+        self.offset = variable_at;
+        let variable = self.name(&fold.iter_var);
+        let predicate = self.add(predicate);
+        self.begin(id);
+        Some(self.called(EXISTS_ONE, Some(target), &[variable, predicate]))
     }
 
     fn comprehension(&mut self, parsed: &ComprehensionExpr) -> Form {
@@ -366,7 +394,7 @@ impl TreeBuilder<'_> {
                 Some(self.optional_map(name, target, *variable, *body))
             }
             ("sortBy", [variable, key]) => Some(self.sort_by(target, *variable, *key)),
-            ("all" | "exists" | "existsOne" | "exists_one", [first, second, body]) => {
+            ("all" | "exists" | EXISTS_ONE | "exists_one", [first, second, body]) => {
                 Some(self.two_variables(name, target, [*first, *second], None, *body))
             }
             (
@@ -518,7 +546,7 @@ impl TreeBuilder<'_> {
                 let step = self.global(operators::LOGICAL_OR, &[result, body]);
                 (Form::Literal(Val::Bool(false)), step, [Some(goes_on), None])
             }
-            "existsOne" | "exists_one" => {
+            EXISTS_ONE | "exists_one" => {
                 let [one, same] = [(); 2].map(|()| self.literal(Val::Int(1)));
                 let more = self.global(operators::ADD, &[result, one]);
                 let last = self.name(RESULT);

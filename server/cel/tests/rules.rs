@@ -331,6 +331,16 @@ fn functions_have_the_results_of_the_api_server() {
         holds(expression);
     }
     fails("1 / 0 == 1", "division by zero");
+    fails("[{'a': optional.of([1])}][0].a[0] == 1", "no such key: 0");
+    holds("{'a': [1]}.?a[0].orValue(2) == 1 && optional.of({'a': [1]}).a[0] == optional.of(1)");
+    fails(
+        "[?dyn(1)] == [1]",
+        "cannot initialize optional list element from non-optional value 1",
+    );
+    fails(
+        "{?'a': dyn(1)} == {'a': 1}",
+        "cannot initialize optional entry 'a' from non-optional value 1",
+    );
     for (zone, error) in [
         ("Nowhere/None", "unknown time zone Nowhere/None"),
         ("europe/berlin", "unknown time zone europe/berlin"),
@@ -422,6 +432,10 @@ fn rules_that_cannot_run_are_refused() {
         ("self.a(", "Syntax error"),
         ("other > 1", "undeclared reference to 'other'"),
         ("self.odd()", "undeclared reference to 'odd'"),
+        (
+            "[1].existsOne(i, i == 1)",
+            "undeclared reference to 'existsOne'",
+        ),
         ("self.matches('(?=a)')", "pattern `(?=a)`"),
     ] {
         let schema = format!(

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use fieldmanager_apiserver::testing::Reply;
 use fieldmanager_apiserver::{ApiServer, Collection};
 use fieldmanager_structural::internal::ObjectExt as _;
-use fieldmanager_value::Value;
 use serde_json::Value as Json;
 
 use crate::answers::catalogue::{Catalogue, DEFINITION};
