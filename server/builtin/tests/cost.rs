@@ -169,6 +169,7 @@ fn warnings_about_pairs_cost_in_proportion_to_the_items() {
     let warn = |object: &Value| {
         drop(fieldmanager_builtin::warnings(
             &GroupVersionKind::new("", "v1", "Pod"),
+            "",
             object,
             None,
         ))

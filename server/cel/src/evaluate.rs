@@ -472,8 +472,8 @@ impl<'a, 'e> Evaluation<'a, 'e> {
                 continue;
             };
             match Key::of(&key) {
-                Some(key) => drop(out.insert(key, value)),
-                None => return fault("unsupported key type"),
+                Some(whole) if !matches!(key, Val::Double(_)) => drop(out.insert(whole, value)),
+                _ => return fault("unsupported key type"),
             }
         }
 
@@ -716,6 +716,9 @@ fn insert<'a>(
     }
 }
 
+/// The first float that is no integer of 64 bits.
+const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
+
 /// A field of a map or an item of a list; `None` if it is absent and may be.
 fn part<'a>(
     operand: &Val<'a>,
@@ -735,7 +738,7 @@ fn part<'a>(
                     clippy::cast_possible_truncation,
                     reason = "the number has no fraction"
                 )]
-                Val::Double(at) if at.fract() == 0.0 => Some(*at as i64),
+                Val::Double(at) if at.fract() == 0.0 && at.abs() < TWO_TO_63 => Some(*at as i64),
                 Val::Double(_) => {
                     return fault(format!("unsupported index value {} in list", shown(key)));
                 }

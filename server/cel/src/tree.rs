@@ -147,9 +147,10 @@ impl Tree {
                     column
                 };
                 let msg = reworded(source, line, column, &error.msg);
-                // The place of a negative number is that of its sign.
+                // The place of a negative number is that of its sign, of which there is one: others are operators.
                 let text = source.split('\n').nth(line).unwrap_or_default();
-                let is_negative = text.chars().take(column).last() == Some('-');
+                let before: String = text.chars().take(column).collect();
+                let is_negative = before.ends_with('-') && !before.ends_with("--");
                 let is_number = matches!(msg, "invalid int literal" | "invalid double literal");
                 let column = column - usize::from(is_negative && is_number);
                 message::at(source, line, column, msg)

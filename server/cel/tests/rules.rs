@@ -341,6 +341,10 @@ fn functions_have_the_results_of_the_api_server() {
         "{?'a': dyn(1)} == {'a': 1}",
         "cannot initialize optional entry 'a' from non-optional value 1",
     );
+    fails(
+        "dyn([1])[dyn(9223372036854775807.0)] == 1",
+        "unsupported index value 9.223372036854776e+18 in list",
+    );
     for (zone, error) in [
         ("Nowhere/None", "unknown time zone Nowhere/None"),
         ("europe/berlin", "unknown time zone europe/berlin"),
@@ -428,7 +432,14 @@ fn items_of_what_is_declared_as_an_object_have_no_type() {
 
 #[test]
 fn rules_that_cannot_run_are_refused() {
+    let deep = format!(
+        "{}{}{}",
+        "[1].map(x, ".repeat(249),
+        "self.size().b.c",
+        ")".repeat(249)
+    );
     for (rule, reason) in [
+        (&*deep, "max recursion depth exceeded"),
         ("self.a(", "Syntax error"),
         ("other > 1", "undeclared reference to 'other'"),
         ("self.odd()", "undeclared reference to 'odd'"),

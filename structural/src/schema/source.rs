@@ -29,6 +29,8 @@ pub(super) fn schemas<T: Clone>(
 /// A schema document and its path.
 pub(super) struct Source<'a> {
     map: Option<&'a Map>,
+    /// The [`bit`]s of the keywords that the schema has. A schema has a few of some fifty that are asked for.
+    present: u64,
     pub(super) trail: &'a Trail<'a>,
     /// The depth in the document.
     pub(super) depth: usize,
@@ -41,20 +43,19 @@ impl<'a> Source<'a> {
         depth: usize,
     ) -> Result<Self, Error> {
         check(depth)?;
-        match schema {
-            Value::Map(map) => Ok(Source {
-                map: Some(map),
-                trail,
-                depth,
-            }),
+        let map = match schema {
+            Value::Map(map) => Some(map),
             // Go decodes null as the empty schema.
-            Value::Null => Ok(Source {
-                map: None,
-                trail,
-                depth,
-            }),
-            other => Err(wrong_type(trail.path(), "a schema", other.kind())),
-        }
+            Value::Null => None,
+            other => return Err(wrong_type(trail.path(), "a schema", other.kind())),
+        };
+        let keywords = map.into_iter().flatten().map(|(keyword, _)| bit(keyword));
+        Ok(Source {
+            map,
+            present: keywords.fold(0, |all, one| all | one),
+            trail,
+            depth,
+        })
     }
 
     pub(super) fn fault(&self, keyword: &str, expected: &'static str, found: &Value) -> Error {
@@ -63,6 +64,9 @@ impl<'a> Source<'a> {
 
     /// The value of a keyword; `None` if it is null.
     pub(super) fn get(&self, keyword: &str) -> Option<&'a Value> {
+        if self.present & bit(keyword) == 0 {
+            return None;
+        }
         self.map?.get(keyword).filter(|value| !value.is_null())
     }
 
@@ -176,6 +180,12 @@ impl<'a> Source<'a> {
             Some(other) => Err(self.fault(keyword, "a boolean or a schema", other)),
         }
     }
+}
+
+/// One bit of 64 for a keyword, by its length and its last character.
+fn bit(keyword: &str) -> u64 {
+    let last = keyword.bytes().last().unwrap_or_default();
+    1 << ((keyword.len() + 7 * usize::from(last)) % 64)
 }
 
 pub(super) fn wrong_type(path: FieldPath, expected: &'static str, found: Kind) -> Error {

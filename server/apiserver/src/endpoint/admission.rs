@@ -395,6 +395,10 @@ impl Cluster for Core {
             }
             let has_generation = metadata(&object, "generation").is_some();
             let object = self.object_at(served, object).await?;
+            // A custom resource keeps the fields that its schema does not have until it is stored.
+            if !served.is_builtin() {
+                return Ok(with(&object, "apiVersion", kind.api_version().to_string()));
+            }
             let handlers = served.handlers().map_err(internal)?;
             // What is read has a generation, and what is created none.
             match handlers.read(&object) {
@@ -438,18 +442,21 @@ impl Cluster for Core {
 
     fn defaulted(&self, kind: &GroupVersionKind, object: Value) -> Result<Value, Denial> {
         let registry = self.registry();
-        let Some(served) = registry.of_kind(kind) else {
-            return Ok(object);
-        };
-        let handlers = served.handlers().map_err(internal)?;
+        let served = registry.of_kind(kind);
         let fault = |cause: String| internal(cause.clone()).cause("", &cause, "");
         let (found, version) = (text(&object, &["kind"]), text(&object, &["apiVersion"]));
-        if served.is_builtin() && !found.is_empty() && found != kind.kind.as_str() {
+        let is_builtin = served.is_none_or(|served| served.is_builtin());
+        if is_builtin && !found.is_empty() && found != kind.kind.as_str() {
             let scheme = "scheme \"pkg/runtime/scheme.go:111\"";
             let cause =
                 format!("no kind {found:?} is registered for version {version:?} in {scheme}");
             return Err(fault(cause).into());
         }
+        // Scales and other bodies of actions are no resources.
+        let Some(served) = served else {
+            return Ok(object);
+        };
+        let handlers = served.handlers().map_err(internal)?;
         if !served.is_builtin() && found.is_empty() {
             let text = object.to_json();
             return Err(fault(format!("Object 'Kind' is missing in '{text}'")).into());

@@ -234,6 +234,23 @@ pub(crate) fn runtime_class(class: &Value, _: Option<&Value>) -> Vec<String> {
         .collect()
 }
 
+/// The warnings about the addresses in the status of a pod, a service or an ingress.
+pub(super) fn status(object: &Value) -> Vec<String> {
+    let lists = [
+        ("status.podIPs", ".ip"),
+        ("status.hostIPs", ".ip"),
+        ("status.loadBalancer.ingress", ""),
+    ];
+    let mut out = Vec::new();
+    for (path, field) in lists {
+        let all = items(object, path).enumerate();
+        out.extend(
+            all.flat_map(|(at, item)| address(&format!("{path}[{at}]{field}"), text(item, "ip"))),
+        );
+    }
+    out
+}
+
 fn addresses(parent: &Value, name: &str, path: &str) -> Vec<String> {
     let all = items(parent, name).enumerate();
     all.flat_map(|(at, item)| address(&format!("{path}[{at}]"), item.as_str().unwrap_or_default()))
@@ -324,6 +341,25 @@ mod tests {
         assert_eq!(
             warnings("{type: NodePort, externalIPs: [1.2.3.4], externalName: a}").len(),
             2
+        );
+    }
+
+    #[test]
+    fn addresses_in_a_status_have_warnings() {
+        let object = "{status: {podIPs: [{ip: '010.0.0.1'}], hostIPs: [{ip: 10.0.0.1}, {ip: '::0'}], \
+                      loadBalancer: {ingress: [{hostname: a}, {ip: '::0'}]}}}";
+        let found = status(&Value::from_yaml(object).unwrap());
+        let paths: Vec<&str> = found
+            .iter()
+            .filter_map(|text| text.split(": ").next())
+            .collect();
+        assert_eq!(
+            paths,
+            [
+                "status.podIPs[0].ip",
+                "status.hostIPs[1].ip",
+                "status.loadBalancer.ingress[1]",
+            ]
         );
     }
 

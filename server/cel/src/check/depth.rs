@@ -33,8 +33,12 @@ struct Part {
     done: u32,
     /// Whether the brackets belong to a member or an index, which adds a level.
     extends: bool,
+    /// Whether the brackets are those of a call of a member, whose arguments are a level below it.
+    is_call: bool,
     /// The depth of what the brackets follow.
     before: u32,
+    /// Whether the name of a member is before the cursor.
+    has_member: bool,
     /// The conditionals whose last part is being read.
     conditionals: u32,
 }
@@ -108,6 +112,7 @@ impl Scan {
                     let before = part.operand.take();
                     let inner = Part {
                         extends: before.is_some() && first == '[',
+                        is_call: part.has_member && first == '(',
                         before: before.unwrap_or(0),
                         ..Part::default()
                     };
@@ -120,8 +125,8 @@ impl Scan {
                     rest
                 }
                 ')' | ']' | '}' => {
-                    let inside =
-                        part.close(0).max(part.done).max(part.before) + u32::from(part.extends);
+                    let inside = part.close(0).max(part.done) + u32::from(part.is_call);
+                    let inside = inside.max(part.before) + u32::from(part.extends);
                     if let Some(outer) = self.parts.pop() {
                         self.open
                             .iter_mut()
@@ -154,7 +159,7 @@ impl Scan {
                     part.waiting.push((CONDITIONAL, depth));
                     rest
                 }
-                // A selection; a call of a member has the same depth.
+                // A selection or a call of a member.
                 '.' => {
                     part.operand = part.operand.map(|depth| depth + 1);
                     rest.trim_start_matches(|c: char| c == '?' || c.is_whitespace())
@@ -180,6 +185,9 @@ impl Scan {
                 }
                 _ => rest,
             };
+
+            let is_name = first.is_ascii_alphanumeric() || matches!(first, '_' | '`' | ' ');
+            part.has_member = first == '.' || part.has_member && is_name;
 
             // Closing brackets may follow opening ones at once: then no rule is open inside.
             let is_open = matches!(first, '(' | '[' | '{') || first.is_whitespace();

@@ -101,6 +101,8 @@ pub(crate) fn refusal(verb: char, found: &str) -> String {
 }
 
 fn unknown(verb: char) -> String {
+    // Go has the first byte as a character.
+    let verb = verb.to_string().bytes().next().map_or(verb, char::from);
     format!("could not parse formatting clause: unrecognized formatting clause \"{verb}\"")
 }
 

@@ -527,10 +527,9 @@ impl Kind for Builtin {
             .internal
             .map(|version| GroupVersionKind::from_api_version_kind(version, description.kind));
         found.notes = match subresource {
-            // Strategies have no warnings about status.
-            Subresource::Status => Vec::new(),
+            Subresource::Status if description.is_definition => Vec::new(),
             _ if description.is_definition => definition::warnings(object, live),
-            _ => facts::warnings(gvk, object, live),
+            _ => facts::warnings(gvk, subresource.segment(), object, live),
         };
 
         found
