@@ -738,7 +738,9 @@ fn part<'a>(
                     clippy::cast_possible_truncation,
                     reason = "the number has no fraction"
                 )]
-                Val::Double(at) if at.fract() == 0.0 && at.abs() < TWO_TO_63 => Some(*at as i64),
+                Val::Double(at) if at.fract() == 0.0 && (-TWO_TO_63..TWO_TO_63).contains(at) => {
+                    Some(*at as i64)
+                }
                 Val::Double(_) => {
                     return fault(format!("unsupported index value {} in list", shown(key)));
                 }
