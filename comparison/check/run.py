@@ -263,7 +263,8 @@ def mutations(options, pairs):
         for _ in range(1 + rng.randrange(3)):
             mutated(rng, item)
         if json.dumps(item) != before and isinstance(item.get("metadata", {}), dict):
-            entries["b.yaml"].append(item)
+            # As kubectl writes it.
+            entries["b.yaml"].append(json.loads(json.dumps(item, sort_keys=True)))
     listed = {}
     for file, items in entries.items():
         (folder / file).write_text("".join(f"---\n{json.dumps(item)}\n" for item in items))

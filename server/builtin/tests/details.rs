@@ -167,6 +167,7 @@ fn key_pairs_without_pem_and_quotas_with_large_requests_have_warnings() {
     let tls = |data: &str| {
         warnings(
             &kind("v1", "Secret"),
+            "",
             &secret("kubernetes.io/tls", data),
             None,
         )
@@ -211,13 +212,13 @@ fn key_pairs_without_pem_and_quotas_with_large_requests_have_warnings() {
         "{requests.cpu: 2, limits.cpu: 1, memory: 2Gi, limits.memory: 1Gi, requests.storage: 1}";
     let quota = decoded(&quotas, &format!("{{spec: {{hard: {hard}}}}}"));
     assert_eq!(
-        warnings(&quotas, &quota, None),
+        warnings(&quotas, "", &quota, None),
         [
             "ResourceQuota requests.cpu (2) should be less than limits.cpu (1)",
             "ResourceQuota memory (2Gi) should be less than limits.memory (1Gi)"
         ]
     );
-    assert_eq!(warnings(&quotas, &quota, Some(&quota)), [""; 0]);
+    assert_eq!(warnings(&quotas, "", &quota, Some(&quota)), [""; 0]);
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn deep_objects_are_defaulted_prepared_and_validated_on_a_small_stack() {
                 prepare_update(kind.gvk(), "", &defaulted, &object);
                 validate_create(kind.gvk(), &defaulted);
                 validate_update(kind.gvk(), "", &defaulted, &object);
-                warnings(kind.gvk(), &defaulted, Some(&object));
+                warnings(kind.gvk(), "", &defaulted, Some(&object));
             }
         }
     });
