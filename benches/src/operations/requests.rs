@@ -130,7 +130,7 @@ fn deployment(part: &str) -> Option<Runner> {
         "validation" => Some(reused(move || {
             (
                 builtin::validate_update(&kind, "", &live, &live),
-                builtin::warnings(&kind, &live, Some(&live)),
+                builtin::warnings(&kind, "", &live, Some(&live)),
             )
         })),
         _ => {
