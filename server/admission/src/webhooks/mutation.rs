@@ -1,5 +1,6 @@
 //! What webhooks make of an object, one after the other.
 
+use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 
@@ -133,11 +134,16 @@ impl Mutation {
 
         let patched = patch::apply(object, &patch);
         let patched = patched.map_err(|error| CallRefusal::Fault(internal(&error)))?;
-        let is_changed = patched != *object;
+        let is_patched = patched != *object;
         // A patch may add parts whose fields have defaults, and the next webhook expects complete
         // objects.
         let defaulted = cluster.defaulted(&self.objects.kind, patched);
-        self.objects.object = Some(defaulted.map_err(CallRefusal::Fault)?);
+        let defaulted = defaulted.map_err(CallRefusal::Fault)?;
+        // What is added and ends when the object is read is no change; what is removed may come back as a default.
+        let mut operations = patch.as_list().into_iter().flatten();
+        let removes = operations.any(|one| matches!(one.string("op"), "remove" | "move"));
+        let is_changed = is_patched && (removes || defaulted != *object);
+        self.objects.object = Some(defaulted);
         self.is_dirty = true;
 
         let note = [

@@ -44,6 +44,12 @@ impl Cluster for Configurations {
         Box::pin(ready(Ok(self.0.lock().unwrap().clone())))
     }
 
+    fn defaulted(&self, _: &GroupVersionKind, object: Value) -> Result<Value, Denial> {
+        let mut fields = object.as_map().unwrap().clone();
+        fields.remove("unknown");
+        Ok(Value::Map(fields))
+    }
+
     fn update_status<'a>(
         &'a self,
         _: ResourceName<'a>,
@@ -57,7 +63,7 @@ impl Cluster for Configurations {
     }
 }
 
-/// Allows everything, and adds a label where the path says so.
+/// Allows everything, and adds a label or a field that the kind does not have where the path says so.
 #[derive(Default)]
 struct Labels(Mutex<Vec<String>>);
 
@@ -74,10 +80,14 @@ impl Caller for Labels {
         // [{"op":"add","path":"/metadata/labels","value":{"a":"1"}}]
         let patch =
             "W3sib3AiOiJhZGQiLCJwYXRoIjoiL21ldGFkYXRhL2xhYmVscyIsInZhbHVlIjp7ImEiOiIxIn19XQ==";
-        let patch = match url.contains("label") {
-            true => format!(r#","patchType":"JSONPatch","patch":"{patch}""#),
-            false => String::new(),
-        };
+        // [{"op":"add","path":"/unknown","value":1}]
+        let unknown = "W3sib3AiOiJhZGQiLCJwYXRoIjoiL3Vua25vd24iLCJ2YWx1ZSI6MX1d";
+        let patch = [("label", patch), ("unknown", unknown)]
+            .into_iter()
+            .find(|(path, _)| url.contains(path));
+        let patch = patch.map_or(String::new(), |(_, patch)| {
+            format!(r#","patchType":"JSONPatch","patch":"{patch}""#)
+        });
         let uid = text(&review, "request.uid");
         let answer = format!(
             r#"{{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{{"uid":"{uid}","allowed":true{patch}}}}}"#
@@ -189,6 +199,18 @@ fn plugins_are_asked_again_and_webhooks_if_the_plugins_changed_something() {
         false,
     );
     assert_eq!(calls.len(), 1);
+}
+
+#[test]
+fn a_field_that_the_kind_does_not_have_is_no_change() {
+    let webhooks = format!(
+        "[{}, {}]",
+        hook("other", "reinvocationPolicy: IfNeeded"),
+        hook("unknown", "sideEffects: None")
+    );
+    let (answer, calls) = create(&webhooks, false);
+    assert!(answer.is_ok());
+    assert_eq!(calls.len(), 2, "{calls:?}");
 }
 
 #[test]
