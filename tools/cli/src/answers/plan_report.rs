@@ -109,6 +109,7 @@ impl PlanReport {
             return Ok(code);
         }
 
+        // A page has the ways out at its end, below all conflicts.
         if has_conflicts && self.format == PlanFormat::Text {
             output::print_lines(conflict::ways(tool.how_to_force))?;
             output::out().line(Line::default())?;
