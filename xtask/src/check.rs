@@ -11,7 +11,7 @@
 //! | `MANAGED_OPERATIONS` | operations of the field manager that are compared with Kubernetes, 20000 by default |
 //! | `RULE_CASES` | validation rules that are compared with Kubernetes, 10000 by default |
 //! | `EXPRESSION_CASES` | expressions of policies that are compared with Kubernetes, 8000 by default |
-//! | `EXPRESSION_SEED` | their seed, 900000 by default |
+//! | `EXPRESSION_SEED` | their seed, 85000000 by default |
 //! | `PATCH_CASES` | patches that are compared with Kubernetes, 20000 by default |
 //! | `DECODE_CASES` | objects of built-in kinds that are compared with Kubernetes, none by default: the first build of the Go module takes 12 minutes of CPU |
 //! | `KUBERNETES_TESTS` | 1 to run the integration tests of Kubernetes on a server, which takes half an hour |

@@ -158,7 +158,7 @@ fn rules(run: &Run) -> Result<()> {
 fn expressions(run: &Run) -> Result<()> {
     let program = run.comparison()?;
     let count = variable("EXPRESSION_CASES", "8000");
-    let seed = variable("EXPRESSION_SEED", "900000");
+    let seed = variable("EXPRESSION_SEED", "85000000");
     run.run(cmd!(
         run.shell,
         "{program} expressions --cases {count} --seed {seed}"
