@@ -299,6 +299,12 @@ fn reports_have_every_format() {
         "{}",
         run.out
     );
+    assert!(
+        run.out
+            .contains(r#"tests="4" skipped="1" errors="0" failures="2""#),
+        "{}",
+        run.out
+    );
 
     let run = server.conformance("--report markdown @/cases.yaml");
     assert!(
