@@ -11,6 +11,9 @@ use hashbrown::HashTable;
 pub(crate) struct FieldNames {
     hasher: RandomState,
     positions: HashTable<usize>,
+    /// The length of the longest name in bytes. A longer one is unknown, and its hash would cost its length each time
+    /// that a path leads through it.
+    longest: usize,
 }
 
 impl FieldNames {
@@ -31,7 +34,12 @@ impl FieldNames {
                 positions.insert_unique(hash(&at), at, hash);
             }
         }
-        FieldNames { hasher, positions }
+        let longest = all.iter().map(|name| name.len()).max().unwrap_or_default();
+        FieldNames {
+            hasher,
+            positions,
+            longest,
+        }
     }
 
     /// Returns the position of a name in the indexed list; `name_at` must return the name at a position.
@@ -40,6 +48,10 @@ impl FieldNames {
         name: &str,
         name_at: impl Fn(usize) -> Option<&'n Str>,
     ) -> Option<usize> {
+        if name.len() > self.longest {
+            return None;
+        }
+
         let is_same = |at: &usize| {
             // Interned names share their allocation between schemas and objects.
             name_at(*at).is_some_and(|known| std::ptr::eq(known.as_str(), name) || *known == *name)
