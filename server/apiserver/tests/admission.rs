@@ -170,6 +170,22 @@ async fn plugins_run_by_default_and_can_be_left_out() {
 }
 
 #[tokio::test]
+async fn faulty_labels_of_a_renamed_namespace_are_those_of_the_name_in_the_request() {
+    let renaming = plain().mutate("rename.example.com", |request| {
+        let object = request.object.filter(|_| request.is_of("", "namespaces"));
+        let renamed =
+            |object: &Value| Value::from_json(&object.to_json().replace("three", "other"));
+        Ok(object.map(|object| renamed(object).unwrap()))
+    });
+    let client = client(renaming).await;
+
+    let labels = json!({"pod-security.kubernetes.io/warn": "odd"});
+    let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "three", "labels": labels}});
+    let refused = client.post("/api/v1/namespaces", &body).await.expect(422);
+    assert_eq!(refused["details"]["name"], "three");
+}
+
+#[tokio::test]
 async fn a_quota_is_counted_when_it_is_written_and_charged_by_requests() {
     let client = client(plain()).await;
     client.post(PODS, &pod("first")).await.expect(201);

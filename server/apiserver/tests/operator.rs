@@ -34,7 +34,7 @@ async fn the_role_of_the_operator_lacks_update_of_the_status()
         .await?;
     assert_eq!(refused.code, 403);
     assert_eq!(
-        refused.body["message"],
+        refused.body()["message"],
         "shops.example.com \"corner\" is forbidden: User \"system:serviceaccount:default:operator\" cannot update resource \
          \"shops/status\" in API group \"example.com\" in the namespace \"default\""
     );

@@ -48,12 +48,21 @@ const WITH_SCHEMAS: [&str; 11] = [
 
 /// Calls `visit` with every direct subschema: its keyword, the step after the keyword, and the subschema.
 fn each_below<'v>(schema: &'v Value, mut visit: impl FnMut(&'static str, Step<'v>, &'v Value)) {
-    for name in WITH_SCHEMAS {
+    // A schema has few members, and most of them have no subschemas: it is read once, not asked for each keyword.
+    let mut found = [None; WITH_SCHEMAS.len()];
+    for (member, inner) in schema.as_map().into_iter().flatten() {
+        let at = WITH_SCHEMAS.iter().position(|name| *name == &**member);
+        if let Some(place) = at.and_then(|at| found.get_mut(at)) {
+            *place = Some(inner);
+        }
+    }
+
+    for (name, inner) in WITH_SCHEMAS.into_iter().zip(found) {
         let is_map = matches!(
             name,
             "properties" | "definitions" | "dependencies" | "patternProperties"
         );
-        match schema.get(name) {
+        match inner {
             Some(Value::Map(schemas)) if is_map => {
                 for (key, inner) in schemas {
                     visit(name, Step::Key(key), inner);

@@ -313,7 +313,7 @@ async fn answer(server: &TestServer, object: &Json) -> (u64, String) {
         .send("POST", &path, "application/json", object)
         .await
         .unwrap();
-    (reply.code.into(), text(&reply.body["message"]))
+    (reply.code.into(), text(&reply.body()["message"]))
 }
 
 #[tokio::test(flavor = "multi_thread")]

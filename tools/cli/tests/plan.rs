@@ -65,8 +65,8 @@ impl Cluster {
     /// The object after a request that is accepted.
     async fn does(&self, method: &str, path: &str, media: &str, body: &Json) -> Json {
         let reply = self.send(method, path, media, body).await;
-        assert!(reply.code < 300, "{} {}", reply.code, reply.body);
-        reply.body
+        assert!(reply.code < 300, "{} {}", reply.code, reply.body());
+        reply.body()
     }
 
     async fn apply(&self, manager: &str, object: &Json, force: bool) -> Reply {
@@ -222,7 +222,10 @@ async fn tools_do_what_their_plan_says() {
             assert_eq!(
                 (
                     refused.code,
-                    refused.body["details"]["causes"].as_array().unwrap().len()
+                    refused.body()["details"]["causes"]
+                        .as_array()
+                        .unwrap()
+                        .len()
                 ),
                 (409, conflicts.len()),
                 "{options}"
@@ -231,7 +234,7 @@ async fn tools_do_what_their_plan_says() {
         let applied = cluster.apply(manager, &new(), true).await;
         assert_eq!(applied.code, 200, "{options}");
         if options == "--as kubectl" {
-            let annotation = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "annotations": {LAST_APPLIED: applied.body["metadata"]["annotations"][LAST_APPLIED]}}});
+            let annotation = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "annotations": {LAST_APPLIED: applied.body()["metadata"]["annotations"][LAST_APPLIED]}}});
             assert_eq!(
                 cluster
                     .apply("kubectl-last-applied", &annotation, false)
@@ -288,8 +291,8 @@ async fn replay(cluster: &Cluster, step: &Json, version: &mut String) {
         .await;
     // The last step says what the object is, and not that it is found.
     let code = step["expect"]["code"].as_u64().unwrap_or(200);
-    assert_eq!(code, u64::from(reply.code), "{request} {}", reply.body);
-    if let Some(new) = reply.body["metadata"]["resourceVersion"].as_str() {
+    assert_eq!(code, u64::from(reply.code), "{request} {}", reply.body());
+    if let Some(new) = reply.body()["metadata"]["resourceVersion"].as_str() {
         new.clone_into(version);
     }
 }

@@ -116,24 +116,43 @@ pub fn parse_documents(text: &str) -> Result<Vec<Value>, Error> {
 
 /// A document of a text, or of a list in it, that knows where its fields are.
 #[derive(Clone, Debug)]
-pub struct PlacedDocument<'t>(Document<'t>);
+pub struct PlacedDocument {
+    value: Value,
+    text: String,
+    start: Offset,
+}
 
-impl PlacedDocument<'_> {
+impl From<Document<'_>> for PlacedDocument {
+    fn from(document: Document<'_>) -> Self {
+        PlacedDocument {
+            value: document.value,
+            text: document.text.to_owned(),
+            start: document.start,
+        }
+    }
+}
+
+impl PlacedDocument {
     /// The content.
     pub fn value(&self) -> &Value {
-        &self.0.value
+        &self.value
     }
 
     /// The text.
     pub fn text(&self) -> &str {
-        self.0.text
+        &self.text
     }
 
     /// The line of a field, from 1, or of the nearest field around it that the document has. The path is as in messages of
     /// API servers, such as `spec.containers[0].image`; the empty path is the document.
     pub fn line(&self, path: &str) -> usize {
+        let document = Document {
+            value: self.value.clone(),
+            text: &self.text,
+            start: self.start,
+        };
         if path.is_empty() {
-            return self.0.start().line;
+            return document.start().line;
         }
         let mut path = steps(path);
         // The value of a field may begin on a later line than its name.
@@ -143,7 +162,7 @@ impl PlacedDocument<'_> {
             message: String::new(),
             key: key.and_then(Step::into_field),
         };
-        self.0.position(&fault).line
+        document.position(&fault).line
     }
 }
 
@@ -172,14 +191,14 @@ fn steps(path: &str) -> Vec<Step> {
 pub fn each_document<'t>(
     text: &'t str,
     wanted: impl Fn(&str) -> bool + 't,
-) -> Box<dyn Iterator<Item = (usize, Result<PlacedDocument<'t>, Error>)> + 't> {
+) -> Box<dyn Iterator<Item = (usize, Result<PlacedDocument, Error>)> + 't> {
     if begins_like_json(text) {
         if !wanted(text) {
             return Box::new(std::iter::empty());
         }
         return match parse(text, Language::Any) {
             Ok(documents) => {
-                let documents = documents.into_iter().map(|found| Ok(PlacedDocument(found)));
+                let documents = documents.into_iter().map(|found| Ok(found.into()));
                 Box::new((1..).zip(documents))
             }
             Err(error) => Box::new(std::iter::once((1, Err(error)))),
@@ -191,10 +210,10 @@ pub fn each_document<'t>(
     let documents = wanted.map(|(number, (lines, text))| {
         let start = Offset { lines, columns: 0 };
         let value = yaml_document(text).map_err(|error| start.shift_error(error));
-        let document = value.map(|value| PlacedDocument(Document { value, text, start }));
+        let document = value.map(|value| Document { value, text, start }.into());
         (number, document)
     });
-    let is_empty = |found: &Result<PlacedDocument<'_>, Error>| {
+    let is_empty = |found: &Result<PlacedDocument, Error>| {
         found.as_ref().is_ok_and(|found| found.value().is_null())
     };
     Box::new(documents.filter(move |(_, found)| !is_empty(found)))
@@ -293,7 +312,8 @@ fn yaml_document(text: &str) -> Result<Value, Error> {
 
 /// Whether a line of YAML has no content: it is blank, a comment or a directive.
 fn is_blank(line: &str) -> bool {
-    line.trim_start().is_empty() || line.trim_start().starts_with('#') || line.starts_with('%')
+    let content = line.trim_start();
+    content.is_empty() || content.starts_with('#') || line.starts_with('%')
 }
 
 fn is_marker(line: &str, marker: &str) -> bool {
@@ -316,7 +336,7 @@ fn split_yaml(text: &str) -> Vec<(usize, &str)> {
             parts.push((lines_before, text.get(start..at).unwrap_or_default()));
             (start, lines_before) = (at, number);
         }
-        begun |= starts || !is_blank(line);
+        begun = begun || starts || !is_blank(line);
         at += line.len();
 
         if is_marker(line, "...") {

@@ -120,7 +120,9 @@ async fn validate_namespace(
     // Other labels of a namespace must stay writable that had these faults before.
     let is_known = is_update && faults == old_faults;
     if !faults.is_empty() && !is_known {
-        return Err(Status::invalid(request.kind, name, &faults).into());
+        // A webhook may have renamed the object since, and a generated name is not that of the request.
+        let asked = Some(request.name).filter(|asked| !asked.is_empty());
+        return Err(Status::invalid(request.kind, asked.unwrap_or(name), &faults).into());
     }
 
     let (new, old) = (policy.enforce, old.enforce);

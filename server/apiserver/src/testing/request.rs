@@ -23,10 +23,16 @@ const NAMESPACE: &str = "default";
 pub struct Reply {
     /// The code of the answer.
     pub code: u16,
-    /// The body; null if it is no JSON.
-    pub body: Json,
     /// The texts of the `Warning` headers.
     pub warnings: Vec<String>,
+    bytes: Bytes,
+}
+
+impl Reply {
+    /// The body, read anew each time; null if it is no JSON.
+    pub fn body(&self) -> Json {
+        serde_json::from_slice(&self.bytes).unwrap_or_default()
+    }
 }
 
 /// The error of a request that was refused: a `Status`.
@@ -209,13 +215,11 @@ impl TestServer {
         method: &str,
         path: &str,
         content_type: &str,
-        body: &Json,
+        body: &impl Serialize,
     ) -> Result<Reply, Refusal> {
-        let body = if body.is_null() {
-            String::new()
-        } else {
-            body.to_string()
-        };
+        let body = serde_json::to_string(body);
+        let body = body.map_err(|error| Refusal::new(0, "", error.to_string()))?;
+        let body = if body == "null" { String::new() } else { body };
         let request = Request::builder()
             .method(method)
             .uri(path)
@@ -240,14 +244,12 @@ impl TestServer {
         });
         let warnings = texts.collect();
         let body = response.into_body().collect().await;
-        let body = body
-            .map_err(|error| Refusal::new(0, "", error.to_string()))?
-            .to_bytes();
+        let body = body.map_err(|error| Refusal::new(0, "", error.to_string()))?;
 
         Ok(Reply {
             code,
-            body: serde_json::from_slice(&body).unwrap_or_default(),
             warnings,
+            bytes: body.to_bytes(),
         })
     }
 
@@ -258,7 +260,8 @@ impl TestServer {
         content_type: &str,
         body: &Json,
     ) -> Result<Json, Refusal> {
-        let Reply { code, body, .. } = self.send(method, path, content_type, body).await?;
+        let reply = self.send(method, path, content_type, body).await?;
+        let (code, body) = (reply.code, reply.body());
         if code < 400 {
             return Ok(body);
         }

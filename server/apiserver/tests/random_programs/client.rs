@@ -195,7 +195,7 @@ impl Writer {
         match tokio::time::timeout(PATIENCE, answer).await {
             Err(_) => None,
             Ok(Err(_)) => None,
-            Ok(Ok(reply)) if reply.code < 400 => Some(Ok(reply.body)),
+            Ok(Ok(reply)) if reply.code < 400 => Some(Ok(reply.body())),
             Ok(Ok(reply)) => Some(Err(reply.code)),
         }
     }
@@ -265,12 +265,13 @@ impl Watcher {
         if reply.code != 200 {
             return None;
         }
-        let items = reply.body["items"].as_array()?;
+        let list = reply.body();
+        let items = list["items"].as_array()?;
         self.state = items
             .iter()
             .map(|object| (name(object).to_owned(), object.clone()))
             .collect();
-        reply.body["metadata"]["resourceVersion"]
+        list["metadata"]["resourceVersion"]
             .as_str()
             .map(str::to_owned)
     }

@@ -11,32 +11,21 @@ use fieldmanager_value::{List, Map, Str, Value};
 /// The faults of the defaults of a schema of resources.
 ///
 /// Behaviour: `ValidateDefaults` of `k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting`.
-pub(super) fn check(schema: &Value, path: &FieldPath, must_be_pruned: bool) -> Vec<FieldError> {
-    // The root is a resource, as embedded ones are.
-    let edit = (
-        "x-kubernetes-embedded-resource".into(),
-        Some(Value::Bool(true)),
-    );
-    let resource = Value::Map(
-        schema
-            .as_map()
-            .cloned()
-            .unwrap_or_default()
-            .with_edits(vec![edit]),
-    );
-
-    let Ok(resource) = Structural::from_value(&resource) else {
-        return Vec::new();
-    };
+pub(super) fn check(
+    schema: &Structural,
+    path: &FieldPath,
+    must_be_pruned: bool,
+) -> Vec<FieldError> {
     let mut walk = Walk {
+        resource: schema,
         must_be_pruned,
         errors: Vec::new(),
     };
     walk.schema(
-        &resource,
+        schema,
         path,
         &Place {
-            root: &resource,
+            root: schema,
             is_root: true,
             steps: &Steps::End,
             in_meta: false,
@@ -88,15 +77,22 @@ struct Place<'p> {
     in_meta: bool,
 }
 
-struct Walk {
+struct Walk<'s> {
+    /// The schema of the resource.
+    resource: &'s Structural,
     must_be_pruned: bool,
     errors: Vec<FieldError>,
 }
 
-impl Walk {
+impl Walk<'_> {
+    /// Whether a schema is that of a resource: the root is one, as embedded ones are.
+    fn is_resource(&self, schema: &Structural) -> bool {
+        schema.extensions.embedded_resource || schema.ptr_eq(self.resource)
+    }
+
     fn schema(&mut self, schema: &Structural, path: &FieldPath, place: &Place<'_>) {
         level(|| {
-            let is_resource = schema.extensions.embedded_resource;
+            let is_resource = self.is_resource(schema);
             let place = if is_resource {
                 &Place {
                     root: schema,
@@ -156,7 +152,7 @@ impl Walk {
         schema: &Structural,
         path: &FieldPath,
     ) -> Result<Value, Vec<FieldError>> {
-        let is_resource = schema.extensions.embedded_resource;
+        let is_resource = self.is_resource(schema);
 
         // Pruning would remove unknown fields from each object that gets the default.
         if self.must_be_pruned

@@ -1,6 +1,6 @@
 //! The schema of a version.
 
-use fieldmanager_structural::internal::{SchemaRules, check_schema};
+use fieldmanager_structural::internal::{SchemaRules, check_schema, has_default};
 use fieldmanager_structural::{Error, FieldError, FieldPath, Structural};
 use fieldmanager_value::Value;
 
@@ -69,8 +69,8 @@ pub(super) fn check(
         && let Ok(structural) = &structural
     {
         let mut errors = structural.validate(&path);
-        if errors.is_empty() {
-            errors = defaults::check(schema, &path, check.ratchet.pruned_defaults);
+        if errors.is_empty() && has_default(schema) {
+            errors = defaults::check(structural, &path, check.ratchet.pruned_defaults);
         }
         if errors.is_empty() {
             valid = Some(structural);

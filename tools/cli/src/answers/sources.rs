@@ -1,6 +1,9 @@
 //! Where objects are from: files, folders, standard input and dumps.
 
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
+use std::thread;
 
 use fieldmanager_harness::internal::{PlacedDocument, each_document, in_folder};
 use fieldmanager_structural::internal::ObjectExt as _;
@@ -8,6 +11,9 @@ use fieldmanager_value::{Map, Value};
 
 use crate::error::Failure;
 use crate::files::{self, Files};
+
+/// The number of objects that are read before they are needed: a definition can have some MB.
+const AHEAD: usize = 4;
 
 /// Files with objects, in the order of the arguments. Each is read when its objects are asked for, one at a time.
 pub(crate) struct Sources {
@@ -18,12 +24,12 @@ pub(crate) struct Sources {
 }
 
 /// An object of a source, and where it is.
-pub(crate) struct SourceObject<'t> {
+pub(crate) struct SourceObject {
     pub(crate) object: Value,
-    pub(crate) file: &'t str,
+    pub(crate) file: Arc<str>,
     /// The path of the object in its document: empty, or that of an item of a list.
     prefix: String,
-    document: &'t PlacedDocument<'t>,
+    document: Arc<PlacedDocument>,
 }
 
 /// A document that is no object.
@@ -63,7 +69,7 @@ impl std::fmt::Display for ObjectKey {
     }
 }
 
-impl SourceObject<'_> {
+impl SourceObject {
     /// The text of its document.
     pub(crate) fn text(&self) -> &str {
         self.document.text()
@@ -124,16 +130,38 @@ impl Sources {
     pub(crate) fn each(
         &self,
         kinds: &[&str],
-        act: impl FnMut(Result<SourceObject<'_>, Unreadable>) -> Result<(), Failure>,
+        act: impl FnMut(Result<SourceObject, Unreadable>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         self.each_of(|text| may_have(text, kinds), act)
     }
 
-    /// Like [`each`](Self::each), for the documents whose text is wanted.
-    pub(crate) fn each_of(
+    /// Like [`each`](Self::each), for the documents whose text is wanted. Another thread reads the next objects while the
+    /// function deals with one.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`each`](Self::each).
+    pub(crate) fn each_ahead(
+        &self,
+        is_wanted: impl Fn(&str) -> bool + Send,
+        mut act: impl FnMut(Result<SourceObject, Unreadable>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let (found, next) = mpsc::sync_channel(AHEAD);
+        thread::scope(|scope| {
+            let reader = scope.spawn(move || {
+                // Nobody takes objects any more after an error of the function, which is the one to report.
+                let gone = |_| Failure::Other("the objects are not wanted".to_owned());
+                self.each_of(is_wanted, |item| found.send(item).map_err(gone))
+            });
+            next.into_iter().try_for_each(&mut act)?;
+            reader.join().unwrap_or_else(|panic| resume_unwind(panic))
+        })
+    }
+
+    fn each_of(
         &self,
         is_wanted: impl Fn(&str) -> bool,
-        mut act: impl FnMut(Result<SourceObject<'_>, Unreadable>) -> Result<(), Failure>,
+        mut act: impl FnMut(Result<SourceObject, Unreadable>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         for path in &self.paths {
             let read;
@@ -188,16 +216,17 @@ fn each_object(
     file: &str,
     text: &str,
     is_wanted: &impl Fn(&str) -> bool,
-    act: &mut impl FnMut(Result<SourceObject<'_>, Unreadable>) -> Result<(), Failure>,
+    act: &mut impl FnMut(Result<SourceObject, Unreadable>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    let file: Arc<str> = file.into();
     for (number, document) in each_document(text, is_wanted) {
         let fault = |line, message: String| Unreadable {
-            file: file.to_owned(),
+            file: file.to_string(),
             line,
             message: format!("document {number}: {message}"),
         };
         let document = match document {
-            Ok(document) => document,
+            Ok(document) => Arc::new(document),
             Err(error) => {
                 act(Err(fault(line_of(&error), unparsed(&error, text))))?;
                 continue;
@@ -207,9 +236,9 @@ fn each_object(
         for (prefix, object) in objects(document.value()) {
             let item = SourceObject {
                 object,
-                file,
+                file: file.clone(),
                 prefix,
-                document: &document,
+                document: document.clone(),
             };
             if item.object.declared_kind().kind.is_empty() {
                 let message = "an object has apiVersion and kind, and this has no kind".to_owned();

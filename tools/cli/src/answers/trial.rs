@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use fieldmanager_apiserver::testing::{Reply, TestServer};
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
+use serde::Serialize;
 use serde_json::{Value as Json, json};
 use tokio::runtime::Runtime;
 
@@ -69,16 +70,34 @@ impl TrialServer {
             .map_err(|refusal| Failure::Refused(refusal.message))
     }
 
-    /// Sends a request. A `PATCH` is an apply.
-    pub(crate) fn send(&self, method: &str, path: &str, body: &Json) -> Result<Reply, Failure> {
+    /// Sends a request, and waits for the answer. A `PATCH` is an apply.
+    pub(crate) fn send(
+        &self,
+        method: &str,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<Reply, Failure> {
+        self.wait(self.request(method, path, body))
+    }
+
+    /// Waits for the answers to requests that are sent together.
+    pub(crate) fn wait<T>(&self, answers: impl Future<Output = T>) -> T {
+        self.runtime.block_on(answers)
+    }
+
+    /// Sends a request when somebody waits for its answer. A `PATCH` is an apply.
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<Reply, Failure> {
         let media = match method {
             "PATCH" => "application/apply-patch+yaml",
             _ => "application/json",
         };
-        let sent = self.server.send(method, path, media, body);
-        self.runtime
-            .block_on(sent)
-            .map_err(|error| Failure::Other(error.message))
+        let sent = self.server.send(method, path, media, body).await;
+        sent.map_err(|error| Failure::Other(error.message))
     }
 }
 

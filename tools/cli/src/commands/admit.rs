@@ -100,11 +100,11 @@ impl<'a> Trial<'a> {
     }
 
     /// The path of the collection of an object, and its key. Its namespace is made.
-    fn place(&mut self, item: &SourceObject<'_>) -> Result<(String, ObjectKey), Failure> {
+    fn place(&mut self, item: &SourceObject) -> Result<(String, ObjectKey), Failure> {
         let (path, key) = self.with.place(&item.object, self.args.source.namespace());
         let Some(path) = path else {
             let unknown = self.catalogue.unknown(&item.object.declared_kind());
-            return Err(Failure::input(item.file, unknown));
+            return Err(Failure::input(&*item.file, unknown));
         };
         for server in [&mut self.with, &mut self.without] {
             server.make_namespace(&path, &key)?;
@@ -124,16 +124,15 @@ impl<'a> Trial<'a> {
         })
     }
 
-    fn create(&mut self, item: &SourceObject<'_>) -> Result<(), Failure> {
+    fn create(&mut self, item: &SourceObject) -> Result<(), Failure> {
         let (path, key) = self.place(item)?;
         self.catalogue.add(&item.object);
-        let body = body_of(&item.object)?;
         for server in [&self.with, &self.without] {
-            let reply = server.send("POST", &path, &body)?;
+            let reply = server.send("POST", &path, &item.object)?;
             // Every cluster has the namespace `default`.
             if reply.code >= 400 && reply.code != 409 {
-                let message = format!("{key}: {}", text_of(&reply.body, "message"));
-                return Err(Failure::input(item.file, message));
+                let message = format!("{key}: {}", text_of(&reply.body(), "message"));
+                return Err(Failure::input(&*item.file, message));
             }
         }
         self.live.insert(format!("{path}/{}", key.name));
@@ -172,9 +171,8 @@ impl<'a> Trial<'a> {
     }
 
     /// Tries an object on both servers, and prints the verdict. True if it is refused.
-    fn admit(&mut self, item: &SourceObject<'_>) -> Result<bool, Failure> {
+    fn admit(&mut self, item: &SourceObject) -> Result<bool, Failure> {
         let (path, key) = self.place(item)?;
-        let body = body_of(&item.object)?;
         let at = format!("{path}/{}", key.name);
         let query = format!("dryRun=All&fieldManager={}", self.args.manager);
         let (method, path) = if self.live.contains(&at) {
@@ -182,15 +180,15 @@ impl<'a> Trial<'a> {
         } else {
             ("POST", format!("{path}?{query}"))
         };
-        let with = self.with.send(method, &path, &body)?;
-        let without = self.without.send(method, &path, &body)?;
+        let with = self.with.send(method, &path, &item.object)?;
+        let without = self.without.send(method, &path, &item.object)?;
 
         // Without the policies the object may be refused too, by its kind: then nothing can be compared.
         let is_refused = with.code >= 400;
         let verdict = if is_refused {
             Style::Error
                 .paint("refused ")
-                .and(format!(" {key}: {}", text_of(&with.body, "message")))
+                .and(format!(" {key}: {}", text_of(&with.body(), "message")))
         } else {
             Style::Added.paint("admitted").and(format!(" {key}"))
         };
@@ -201,7 +199,7 @@ impl<'a> Trial<'a> {
                 .map(|warning| Style::Modified.paint("warning  ").and(warning)),
         );
         if !is_refused && without.code < 400 {
-            lines.extend(self.changes(&without.body, &with.body)?);
+            lines.extend(self.changes(&without.body(), &with.body())?);
         }
         output::print_lines(lines)?;
         Ok(is_refused)

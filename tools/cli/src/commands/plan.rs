@@ -141,7 +141,7 @@ pub(crate) fn read(
         );
         found.push(Configured {
             key: key(&item.object, is_namespaced, namespace),
-            file: item.file.to_owned(),
+            file: item.file.to_string(),
             line: item.line(""),
             object: item.object,
         });
