@@ -1,19 +1,19 @@
 //! Where objects are from: files, folders, standard input and dumps.
 
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, mpsc};
-use std::thread;
+use std::sync::Arc;
+use std::thread::Scope;
 
 use fieldmanager_harness::internal::{PlacedDocument, each_document, in_folder};
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::{Map, Value};
+use tokio::sync::mpsc;
 
 use crate::error::Failure;
 use crate::files::{self, Files};
 
 /// The number of objects that are read before they are needed: a definition can have some MB.
-const AHEAD: usize = 4;
+const AHEAD: usize = 2;
 
 /// Files with objects, in the order of the arguments. Each is read when its objects are asked for, one at a time.
 pub(crate) struct Sources {
@@ -40,6 +40,9 @@ pub(crate) struct Unreadable {
     pub(crate) line: usize,
     pub(crate) message: String,
 }
+
+/// An object, or a document that has none.
+pub(crate) type Found = Result<SourceObject, Unreadable>;
 
 /// What identifies an object in a cluster: group, kind, namespace and name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -135,27 +138,23 @@ impl Sources {
         self.each_of(|text| may_have(text, kinds), act)
     }
 
-    /// Like [`each`](Self::each), for the documents whose text is wanted. Another thread reads the next objects while the
-    /// function deals with one.
-    ///
-    /// # Errors
-    ///
-    /// As those of [`each`](Self::each).
-    pub(crate) fn each_ahead(
-        &self,
-        is_wanted: impl Fn(&str) -> bool + Send,
-        mut act: impl FnMut(Result<SourceObject, Unreadable>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let (found, next) = mpsc::sync_channel(AHEAD);
-        thread::scope(|scope| {
-            let reader = scope.spawn(move || {
-                // Nobody takes objects any more after an error of the function, which is the one to report.
-                let gone = |_| Failure::Other("the objects are not wanted".to_owned());
-                self.each_of(is_wanted, |item| found.send(item).map_err(gone))
+    /// The objects and faults of the documents whose text is wanted, which a thread reads while the caller deals with the ones
+    /// before. A file that cannot be read is the last one.
+    pub(crate) fn read_ahead<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        is_wanted: impl Fn(&str) -> bool + Send + 'scope,
+    ) -> mpsc::Receiver<Result<Found, Failure>> {
+        let (found, next) = mpsc::channel(AHEAD);
+        scope.spawn(move || {
+            // Nobody takes objects any more after an error of the caller, which is the one to report.
+            let gone = |_| Failure::Other("the objects are not wanted".to_owned());
+            let read = self.each_of(is_wanted, |item| {
+                found.blocking_send(Ok(item)).map_err(gone)
             });
-            next.into_iter().try_for_each(&mut act)?;
-            reader.join().unwrap_or_else(|panic| resume_unwind(panic))
-        })
+            read.or_else(|failure| found.blocking_send(Err(failure)))
+        });
+        next
     }
 
     fn each_of(

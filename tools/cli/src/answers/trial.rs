@@ -1,5 +1,6 @@
 //! A server in this process, on which objects are tried.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 
 use fieldmanager_apiserver::testing::{Reply, TestServer};
@@ -16,7 +17,7 @@ use crate::error::Failure;
 pub(crate) struct TrialServer {
     runtime: Runtime,
     server: TestServer,
-    namespaces: HashSet<String>,
+    namespaces: RefCell<HashSet<String>>,
 }
 
 impl TrialServer {
@@ -32,7 +33,7 @@ impl TrialServer {
         Ok(TrialServer {
             runtime,
             server: server.into(),
-            namespaces: HashSet::new(),
+            namespaces: RefCell::default(),
         })
     }
 
@@ -49,11 +50,12 @@ impl TrialServer {
     }
 
     /// Makes the namespace of an object. Whoever applies to a namespace has one: the sources of a chart leave it out.
-    pub(crate) fn make_namespace(&mut self, path: &str, key: &ObjectKey) -> Result<(), Failure> {
-        if path.contains(NAMESPACES) && self.namespaces.insert(key.namespace.clone()) {
+    pub(crate) async fn make_namespace(&self, path: &str, key: &ObjectKey) -> Result<(), Failure> {
+        let is_new = || self.namespaces.borrow_mut().insert(key.namespace.clone());
+        if path.contains(NAMESPACES) && is_new() {
             let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": key.namespace}});
             // It may exist.
-            self.send("POST", "/api/v1/namespaces", &body)?;
+            self.request("POST", "/api/v1/namespaces", &body).await?;
         }
         Ok(())
     }

@@ -106,8 +106,8 @@ impl<'a> Trial<'a> {
             let unknown = self.catalogue.unknown(&item.object.declared_kind());
             return Err(Failure::input(&*item.file, unknown));
         };
-        for server in [&mut self.with, &mut self.without] {
-            server.make_namespace(&path, &key)?;
+        for server in [&self.with, &self.without] {
+            server.wait(server.make_namespace(&path, &key))?;
         }
         Ok((path, key))
     }

@@ -1,18 +1,21 @@
 //! `check`: what an API server would say to the objects of sources.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{HashSet, VecDeque};
 use std::process::ExitCode;
+use std::thread;
 
 use fieldmanager_apiserver::testing::Reply;
 use fieldmanager_apiserver::{ApiServer, Collection};
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
-use futures::future::join_all;
+use futures::StreamExt as _;
+use futures::stream::FuturesOrdered;
 use serde_json::Value as Json;
+use tokio::sync::mpsc;
 
 use crate::answers::catalogue::{Catalogue, DEFINITION};
 use crate::answers::report::{ObjectVerdict, Report, VerdictFault, VerdictKind};
-use crate::answers::sources::{SourceObject, Sources, Unreadable, may_have, said_kind};
+use crate::answers::sources::{Found, SourceObject, Sources, Unreadable, may_have, said_kind};
 use crate::answers::trial::{TrialServer, text};
 use crate::args::VerdictArgs;
 use crate::error::Failure;
@@ -50,42 +53,29 @@ pub(crate) fn run(args: &VerdictArgs, files: Files) -> Result<ExitCode, Failure>
         .unions(args.unions)
         .page(false)
         .collection(Collection::Stepped);
+    let server = TrialServer::start(server.build())?;
     let mut checker = Checker {
         args,
-        server: TrialServer::start(server.build())?,
+        server: &server,
         catalogue: Catalogue::default(),
+        report: Report::new(args.output, sources.len()),
+        faults: HashSet::new(),
     };
 
-    let mut report = Report::new(args.output, sources.len());
-    let mut faults = HashSet::new();
     for step in 0..=STEPS.len() {
         // Most documents say their kind, and are read once.
         let kinds = STEPS.get(step).copied().unwrap_or_default();
-        let said = |text: &str| said_kind(text).map(step_of);
-        let is_wanted = |text: &str| said(text).map_or(may_have(text, kinds), |of| of == step);
-        let mut batch = Vec::new();
-        sources.each_ahead(is_wanted, |item| match item {
-            Ok(item) => {
-                let of = said(item.text());
-                let of = of.unwrap_or_else(|| step_of(&item.object.declared_kind().kind));
-                if of == step {
-                    batch.push(item);
-                }
-                if batch.len() < TOGETHER {
-                    return Ok(());
-                }
-                checker.judge_all(&mut batch, step, &mut report)
-            }
-            Err(fault) if faults.insert((fault.file.clone(), fault.line)) => {
-                checker.judge_all(&mut batch, step, &mut report)?;
-                report.add(unreadable(fault))
-            }
-            Err(_) => Ok(()),
+        let is_wanted = move |text: &str| match said_kind(text) {
+            Some(kind) => step_of(kind) == step,
+            None => may_have(text, kinds),
+        };
+        thread::scope(|scope| {
+            let next = sources.read_ahead(scope, is_wanted);
+            server.wait(checker.judge_all(next, step))
         })?;
-        checker.judge_all(&mut batch, step, &mut report)?;
     }
 
-    report.finish()
+    checker.report.finish()
 }
 
 /// The index of the step in which objects of a kind are created; that behind all steps if they are only tried.
@@ -111,67 +101,81 @@ fn unreadable(fault: Unreadable) -> ObjectVerdict {
     }
 }
 
-/// A server in this process, and what it has.
+/// A server in this process, what it has, and what it said.
 struct Checker<'a> {
     args: &'a VerdictArgs,
-    server: TrialServer,
+    server: &'a TrialServer,
     catalogue: Catalogue,
+    report: Report,
+    /// The documents that are no objects, which each step meets.
+    faults: HashSet<(String, usize)>,
 }
 
-impl Checker<'_> {
-    /// Reports the verdicts on objects, which are created if others may need them.
-    fn judge_all(
+/// An object about which the server is asked, and what is known before the answer.
+struct Asked {
+    item: SourceObject,
+    verdict: ObjectVerdict,
+    /// `None` if the kind is unknown.
+    reply: Option<Reply>,
+}
+
+impl<'a> Checker<'a> {
+    /// Reports the verdicts on the objects of a step in their order. The server is asked about several at a time.
+    async fn judge_all(
         &mut self,
-        items: &mut Vec<SourceObject>,
+        mut next: mpsc::Receiver<Result<Found, Failure>>,
         step: usize,
-        report: &mut Report,
     ) -> Result<(), Failure> {
-        let asked = items.iter().map(|item| self.place(item));
-        let asked = asked.collect::<Result<Vec<_>, _>>()?;
-        let others_need_them = step < STEPS.len();
-
-        // What is created depends on what exists, except for definitions with different names. What is only tried depends on
-        // nothing that is tried beside it.
-        let mut chains: Vec<Vec<(usize, &str, &SourceObject)>> = Vec::new();
-        for (index, (item, (_, path))) in items.iter().zip(&asked).enumerate() {
-            let Some(path) = path else { continue };
-            let depends = |(_, _, earlier): &(usize, &str, &SourceObject)| match STEPS.get(step) {
-                Some([DEFINITION]) => have_common_names(&item.object, &earlier.object),
-                Some(_) => true,
-                None => false,
-            };
-            let (mut own, others): (Vec<_>, Vec<_>) = chains
-                .into_iter()
-                .partition(|chain| chain.iter().any(depends));
-            own.push(vec![(index, path.as_str(), item)]);
-            chains = others;
-            chains.push(own.concat());
-        }
-        let server = &self.server;
-        let answers = join_all(chains.iter().map(|chain| async move {
-            let mut answers = Vec::new();
-            for (index, path, item) in chain {
-                answers.push((*index, ask(server, path, item, others_need_them).await));
-            }
-            answers
-        }));
-        let mut replies: BTreeMap<usize, _> = server.wait(answers).into_iter().flatten().collect();
-
-        for (index, (item, (mut verdict, _))) in items.iter().zip(asked).enumerate() {
-            if let Some(reply) = replies.remove(&index).transpose()? {
-                if reply.code < 400 && others_need_them {
-                    self.catalogue.add(&item.object);
+        let mut asked = FuturesOrdered::new();
+        // The objects that are asked about, for the ones behind them.
+        let mut earlier: VecDeque<Value> = VecDeque::new();
+        loop {
+            tokio::select! {
+                Some(done) = asked.next() => {
+                    earlier.pop_front();
+                    self.conclude(done?, step)?;
                 }
-                self.conclude(&mut verdict, item, &reply);
+                found = next.recv(), if asked.len() < TOGETHER => {
+                    let Some(found) = found.transpose()? else { break };
+                    let waits = found
+                        .as_ref()
+                        .map_or(true, |item| earlier.iter().any(|other| depends(step, &item.object, other)));
+                    while waits && let Some(done) = asked.next().await {
+                        earlier.pop_front();
+                        self.conclude(done?, step)?;
+                    }
+                    match found {
+                        Ok(item) if step_of_item(&item) == step => {
+                            earlier.push_back(item.object.clone());
+                            asked.push_back(self.ask(item, step).await?);
+                        }
+                        Ok(_) => {}
+                        Err(fault) => self.add_fault(fault)?,
+                    }
+                }
             }
-            report.add(verdict)?;
         }
-        items.clear();
+
+        while let Some(done) = asked.next().await {
+            self.conclude(done?, step)?;
+        }
         Ok(())
     }
 
-    /// The verdict on an object before anybody is asked, and the path of its collection: `None` if its kind is unknown.
-    fn place(&mut self, item: &SourceObject) -> Result<(ObjectVerdict, Option<String>), Failure> {
+    /// A document that is no object, once.
+    fn add_fault(&mut self, fault: Unreadable) -> Result<(), Failure> {
+        if !self.faults.insert((fault.file.clone(), fault.line)) {
+            return Ok(());
+        }
+        self.report.add(unreadable(fault))
+    }
+
+    /// The question about an object, which is created if others may need it.
+    async fn ask(
+        &mut self,
+        item: SourceObject,
+        step: usize,
+    ) -> Result<impl Future<Output = Result<Asked, Failure>> + use<'a>, Failure> {
         let object = &item.object;
         let kind = object.declared_kind();
         let (path, key) = self.server.place(object, self.args.source.namespace());
@@ -184,18 +188,45 @@ impl Checker<'_> {
         };
 
         match &path {
-            Some(path) => self.server.make_namespace(path, &key)?,
+            Some(path) => self.server.make_namespace(path, &key).await?,
             None if self.args.ignore_unknown_kinds => verdict.kind = VerdictKind::Unknown,
             None => {
                 verdict.message = self.catalogue.unknown(&kind);
                 verdict.kind = VerdictKind::Refused;
             }
         }
-        Ok((verdict, path))
+        let server = self.server;
+        Ok(async move {
+            let reply = match path {
+                Some(path) => Some(ask(server, &path, &item.object, step).await?),
+                None => None,
+            };
+            Ok(Asked {
+                item,
+                verdict,
+                reply,
+            })
+        })
+    }
+
+    /// Reports the verdict on an object.
+    fn conclude(&mut self, asked: Asked, step: usize) -> Result<(), Failure> {
+        let Asked {
+            item,
+            mut verdict,
+            reply,
+        } = asked;
+        if let Some(reply) = reply {
+            if reply.code < 400 && step < STEPS.len() {
+                self.catalogue.add(&item.object);
+            }
+            self.enter(&mut verdict, &item, &reply);
+        }
+        self.report.add(verdict)
     }
 
     /// Enters what the server answered.
-    fn conclude(&mut self, verdict: &mut ObjectVerdict, item: &SourceObject, reply: &Reply) {
+    fn enter(&mut self, verdict: &mut ObjectVerdict, item: &SourceObject, reply: &Reply) {
         verdict.code = reply.code;
         verdict.warnings.clone_from(&reply.warnings);
         if reply.code < 400 {
@@ -240,20 +271,38 @@ impl Checker<'_> {
 async fn ask(
     server: &TrialServer,
     path: &str,
-    item: &SourceObject,
-    others_need_it: bool,
+    object: &Value,
+    step: usize,
 ) -> Result<Reply, Failure> {
-    let query = if others_need_it { STRICT } else { TRY };
+    let query = if step < STEPS.len() { STRICT } else { TRY };
     let create = format!("{path}?{query}");
-    let reply = server.request("POST", &create, &item.object).await?;
+    let reply = server.request("POST", &create, object).await?;
     if reply.code != 409 || text(&reply.body(), "reason") != "AlreadyExists" {
         return Ok(reply);
     }
 
     // What every cluster has, such as the namespace `default`, is applied to.
-    let name = item.object.metadata_string("name");
+    let name = object.metadata_string("name");
     let path = format!("{path}/{name}?{TRY}&force=true");
-    server.request("PATCH", &path, &item.object).await
+    server.request("PATCH", &path, object).await
+}
+
+/// The step of an object.
+fn step_of_item(item: &SourceObject) -> usize {
+    match said_kind(item.text()) {
+        Some(kind) => step_of(kind),
+        None => step_of(&item.object.declared_kind().kind),
+    }
+}
+
+/// Whether what a server says about an object depends on one that it is asked about at the same time: what is created depends
+/// on what exists, except for definitions with different names. What is only tried depends on nothing that is tried.
+fn depends(step: usize, object: &Value, other: &Value) -> bool {
+    match STEPS.get(step) {
+        Some([DEFINITION]) => have_common_names(object, other),
+        Some(_) => true,
+        None => false,
+    }
 }
 
 /// Whether two definitions want the same name, so that which of them gets it depends on their order.
