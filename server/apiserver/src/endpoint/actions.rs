@@ -1,5 +1,7 @@
 //! Subresources that are actions: `pods/binding`, `pods/eviction` and `namespaces/finalize`.
 
+use fieldmanager_builtin::validate_update;
+use fieldmanager_managedfields::Status;
 use fieldmanager_value::Value;
 
 use super::admission::refused;
@@ -30,7 +32,13 @@ impl Core {
                 let finalizers = finalizers.unwrap_or_else(|| Value::List(Default::default()));
                 let object = self
                     .changed(call, |live| {
-                        Ok(with_field(live, "spec", "finalizers", finalizers.clone()))
+                        let object = with_field(live, "spec", "finalizers", finalizers.clone());
+                        let kind = call.served.kind();
+                        let errors = validate_update(kind, call.subresource, &object, live);
+                        if errors.is_empty() {
+                            return Ok(object);
+                        }
+                        Err(Status::invalid(kind, call.name, &errors).into())
                     })
                     .await
                     .map_err(|failure| refused(&warnings, failure))?;

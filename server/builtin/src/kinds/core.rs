@@ -58,6 +58,10 @@ pub(super) const KINDS: &[KindDescription] = &[
     },
     KindDescription {
         checks: checks::config::namespace,
+        subresource_checks: &[
+            ("status", checks::config::namespace_status),
+            ("finalize", checks::config::finalized_namespace),
+        ],
         name_syntax: NameSyntax::Label,
         is_defaulted_when_stored: true,
         is_namespace: true,
@@ -88,6 +92,7 @@ pub(super) const KINDS: &[KindDescription] = &[
     },
     KindDescription {
         checks: checks::storage::volume_claim,
+        subresource_checks: &[("status", checks::storage::claim_status)],
         warnings: warnings::storage::claim,
         returns_deleted: true,
         ..KindDescription::of("", &["v1"], "PersistentVolumeClaim")
@@ -160,6 +165,7 @@ pub(super) const KINDS: &[KindDescription] = &[
     },
     KindDescription {
         checks: checks::config::quota,
+        subresource_checks: &[("status", checks::config::quota_status)],
         warnings: warnings::config::quota,
         returns_deleted: true,
         ..KindDescription::of("", &["v1"], "ResourceQuota")

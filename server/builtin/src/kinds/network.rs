@@ -12,6 +12,7 @@ pub(super) const KINDS: &[KindDescription] = &[
     },
     KindDescription {
         checks: checks::network::ingress,
+        subresource_checks: &[("status", checks::service::ingress_status)],
         warnings: warnings::network::ingress,
         ..KindDescription::of("networking.k8s.io", &["v1"], "Ingress")
     },

@@ -454,4 +454,80 @@ mod tests {
         let indexed = "{suspend: true, completionMode: Indexed, completions: 3, parallelism: 3}";
         assert!(errors(indexed, "{failed: 2}").is_empty());
     }
+
+    /// The words are those of kube-apiserver 1.37.1.
+    #[test]
+    fn subresources_are_checked_by_rules_of_their_own() {
+        let errors = |api_version: &str, kind: &str, subresource: &str, rest: &str| {
+            let kind = GroupVersionKind::from_api_version_kind(api_version, kind);
+            let metadata = "metadata: {name: a, namespace: x, resourceVersion: '1'}";
+            let live = yaml(&format!("{{{metadata}}}"));
+            let object = yaml(&format!("{{{metadata}, {rest}}}"));
+            let errors = validate_update(&kind, subresource, &object, &live);
+            let errors = errors.iter().map(ToString::to_string);
+            errors.collect::<Vec<_>>().join("\n")
+        };
+        for (kind, subresource, rest, expected) in [
+            (
+                "ResourceQuota",
+                "status",
+                "status: {hard: {pods: '1.5'}, used: {pods: '-1'}}",
+                "status.hard[pods]: Invalid value: \"1.5\": must be an integer\n\
+                 status.used[pods]: Invalid value: \"-1\": must be greater than or equal to 0",
+            ),
+            (
+                "PersistentVolumeClaim",
+                "status",
+                "status: {allocatedResourceStatuses: {cpu: NodeResizePending}, allocatedResources: {storage: '-1'}}",
+                "status.allocatedResourceStatuses: Unsupported value: \"cpu\": supported values: \"storage\"\n\
+                 status.allocatedResources[storage]: Invalid value: -1: must be a valid resource quantity",
+            ),
+            (
+                "Service",
+                "status",
+                "spec: {type: LoadBalancer}, status: {loadBalancer: {ingress: [{ip: x, ipMode: odd, hostname: 1.2.3.4}]}}",
+                "status.loadBalancer.ingress[0].ip: Invalid value: \"x\": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)\n\
+                 status.loadBalancer.ingress[0].ipMode: Unsupported value: \"odd\": supported values: \"Proxy\", \"VIP\"\n\
+                 status.loadBalancer.ingress[0].hostname: Invalid value: \"1.2.3.4\": must be a DNS name, not an IP address",
+            ),
+        ] {
+            assert_eq!(errors("v1", kind, subresource, rest), expected, "{kind}");
+        }
+
+        let address = "status: {loadBalancer: {ingress: [{ip: 01.2.3.4}]}}";
+        assert_eq!(
+            errors("networking.k8s.io/v1", "Ingress", "status", address),
+            "status.loadBalancer.ingress[0].ip: Invalid value: \"01.2.3.4\": must not have leading 0s"
+        );
+    }
+
+    #[test]
+    fn the_phase_and_the_finalizers_of_a_namespace_are_checked_by_its_subresources() {
+        let kind = GroupVersionKind::new("", "v1", "Namespace");
+        let errors = |subresource: &str, metadata: &str, rest: &str| -> Vec<String> {
+            let metadata = format!("metadata: {{name: a, resourceVersion: '1'{metadata}}}");
+            let (live, object) = (format!("{{{metadata}}}"), format!("{{{metadata}, {rest}}}"));
+            let errors = validate_update(&kind, subresource, &yaml(&object), &yaml(&live));
+            errors.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(
+            errors("status", "", "status: {phase: Terminating}"),
+            [
+                "status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty"
+            ]
+        );
+        let deletion = ", deletionTimestamp: '2026-01-01T00:00:00Z'";
+        assert_eq!(
+            errors("status", deletion, "status: {phase: Active}"),
+            [
+                "status.Phase: Invalid value: \"Active\": may only be 'Terminating' if `deletionTimestamp` is not empty"
+            ]
+        );
+        assert_eq!(
+            errors("finalize", "", "spec: {finalizers: [kubernetes, foo]}"),
+            [
+                "spec.finalizers[1]: Invalid value: \"foo\": name is neither a standard finalizer name nor is it fully qualified"
+            ]
+        );
+    }
 }

@@ -186,7 +186,9 @@ impl Scan {
                 _ => rest,
             };
 
-            let is_name = first.is_ascii_alphanumeric() || matches!(first, '_' | '`' | ' ');
+            let is_name = first.is_ascii_alphanumeric()
+                || first.is_whitespace()
+                || matches!(first, '_' | '`');
             part.has_member = first == '.' || part.has_member && is_name;
 
             // Closing brackets may follow opening ones at once: then no rule is open inside.
@@ -243,5 +245,24 @@ fn text_end(from: &str, is_raw: bool) -> &str {
         left = left
             .get(skipped.map(char::len_utf8).sum::<usize>()..)
             .unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fault;
+
+    #[test]
+    fn any_white_space_may_stand_before_the_arguments_of_a_member() {
+        let nested = |space: &str, levels: usize| {
+            let open = format!("a.f{space}(").repeat(levels);
+            fault(&format!("{open}a{}", ")".repeat(levels)))
+        };
+        let deepest = (1..200).find(|levels| nested(" ", *levels).is_some());
+        assert!(deepest.is_some());
+        for space in ["", "\n", "\t"] {
+            let same = (1..200).find(|levels| nested(space, *levels).is_some());
+            assert_eq!(same, deepest, "{space:?}");
+        }
     }
 }

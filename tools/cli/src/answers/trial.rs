@@ -55,7 +55,7 @@ impl TrialServer {
         if path.contains(NAMESPACES) && is_new() {
             let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": key.namespace}});
             // It may exist.
-            self.request("POST", "/api/v1/namespaces", &body).await?;
+            request(&self.server, "POST", "/api/v1/namespaces", &body).await?;
         }
         Ok(())
     }
@@ -79,28 +79,33 @@ impl TrialServer {
         path: &str,
         body: &impl Serialize,
     ) -> Result<Reply, Failure> {
-        self.wait(self.request(method, path, body))
+        self.wait(request(&self.server, method, path, body))
     }
 
-    /// Waits for the answers to requests that are sent together.
+    /// The server, for tasks that send requests.
+    pub(crate) fn server(&self) -> TestServer {
+        self.server.clone()
+    }
+
+    /// Waits for what happens on the server, and for tasks that send requests.
     pub(crate) fn wait<T>(&self, answers: impl Future<Output = T>) -> T {
         self.runtime.block_on(answers)
     }
+}
 
-    /// Sends a request when somebody waits for its answer. A `PATCH` is an apply.
-    pub(crate) async fn request(
-        &self,
-        method: &str,
-        path: &str,
-        body: &impl Serialize,
-    ) -> Result<Reply, Failure> {
-        let media = match method {
-            "PATCH" => "application/apply-patch+yaml",
-            _ => "application/json",
-        };
-        let sent = self.server.send(method, path, media, body).await;
-        sent.map_err(|error| Failure::Other(error.message))
-    }
+/// Sends a request. A `PATCH` is an apply.
+pub(crate) async fn request(
+    server: &TestServer,
+    method: &str,
+    path: &str,
+    body: &impl Serialize,
+) -> Result<Reply, Failure> {
+    let media = match method {
+        "PATCH" => "application/apply-patch+yaml",
+        _ => "application/json",
+    };
+    let sent = server.send(method, path, media, body).await;
+    sent.map_err(|error| Failure::Other(error.message))
 }
 
 /// The part of the path of an object in a namespace.

@@ -4,7 +4,7 @@ use std::collections::{HashSet, VecDeque};
 use std::process::ExitCode;
 use std::thread;
 
-use fieldmanager_apiserver::testing::Reply;
+use fieldmanager_apiserver::testing::{Reply, TestServer};
 use fieldmanager_apiserver::{ApiServer, Collection};
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
@@ -12,11 +12,12 @@ use futures::StreamExt as _;
 use futures::stream::FuturesOrdered;
 use serde_json::Value as Json;
 use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinHandle};
 
 use crate::answers::catalogue::{Catalogue, DEFINITION};
 use crate::answers::report::{ObjectVerdict, Report, VerdictFault, VerdictKind};
 use crate::answers::sources::{Found, SourceObject, Sources, Unreadable, may_have, said_kind};
-use crate::answers::trial::{TrialServer, text};
+use crate::answers::trial::{TrialServer, request, text};
 use crate::args::VerdictArgs;
 use crate::error::Failure;
 use crate::files::Files;
@@ -119,7 +120,10 @@ struct Asked {
     reply: Option<Reply>,
 }
 
-impl<'a> Checker<'a> {
+/// A task that asks.
+type Asking = JoinHandle<Result<Asked, Failure>>;
+
+impl Checker<'_> {
     /// Reports the verdicts on the objects of a step in their order. The server is asked about several at a time.
     async fn judge_all(
         &mut self,
@@ -133,7 +137,7 @@ impl<'a> Checker<'a> {
             tokio::select! {
                 Some(done) = asked.next() => {
                     earlier.pop_front();
-                    self.conclude(done?, step)?;
+                    self.conclude(done, step)?;
                 }
                 found = next.recv(), if asked.len() < TOGETHER => {
                     let Some(found) = found.transpose()? else { break };
@@ -142,7 +146,7 @@ impl<'a> Checker<'a> {
                         .map_or(true, |item| earlier.iter().any(|other| depends(step, &item.object, other)));
                     while waits && let Some(done) = asked.next().await {
                         earlier.pop_front();
-                        self.conclude(done?, step)?;
+                        self.conclude(done, step)?;
                     }
                     match found {
                         Ok(item) if step_of_item(&item) == step => {
@@ -157,7 +161,7 @@ impl<'a> Checker<'a> {
         }
 
         while let Some(done) = asked.next().await {
-            self.conclude(done?, step)?;
+            self.conclude(done, step)?;
         }
         Ok(())
     }
@@ -170,12 +174,9 @@ impl<'a> Checker<'a> {
         self.report.add(unreadable(fault))
     }
 
-    /// The question about an object, which is created if others may need it.
-    async fn ask(
-        &mut self,
-        item: SourceObject,
-        step: usize,
-    ) -> Result<impl Future<Output = Result<Asked, Failure>> + use<'a>, Failure> {
+    /// Starts to ask about an object, which is created if others may need it. The task goes on while nobody waits for it: it
+    /// may hold what the next request needs.
+    async fn ask(&mut self, item: SourceObject, step: usize) -> Result<Asking, Failure> {
         let object = &item.object;
         let kind = object.declared_kind();
         let (path, key) = self.server.place(object, self.args.source.namespace());
@@ -195,10 +196,10 @@ impl<'a> Checker<'a> {
                 verdict.kind = VerdictKind::Refused;
             }
         }
-        let server = self.server;
-        Ok(async move {
+        let server = self.server.server();
+        Ok(tokio::spawn(async move {
             let reply = match path {
-                Some(path) => Some(ask(server, &path, &item.object, step).await?),
+                Some(path) => Some(ask(&server, &path, &item.object, step).await?),
                 None => None,
             };
             Ok(Asked {
@@ -206,16 +207,21 @@ impl<'a> Checker<'a> {
                 verdict,
                 reply,
             })
-        })
+        }))
     }
 
     /// Reports the verdict on an object.
-    fn conclude(&mut self, asked: Asked, step: usize) -> Result<(), Failure> {
+    fn conclude(
+        &mut self,
+        asked: Result<Result<Asked, Failure>, JoinError>,
+        step: usize,
+    ) -> Result<(), Failure> {
+        let asked = asked.map_err(|error| Failure::Other(error.to_string()))?;
         let Asked {
             item,
             mut verdict,
             reply,
-        } = asked;
+        } = asked?;
         if let Some(reply) = reply {
             if reply.code < 400 && step < STEPS.len() {
                 self.catalogue.add(&item.object);
@@ -269,14 +275,14 @@ impl<'a> Checker<'a> {
 
 /// The answer to the creation of an object in a collection, which is only tried unless others need it.
 async fn ask(
-    server: &TrialServer,
+    server: &TestServer,
     path: &str,
     object: &Value,
     step: usize,
 ) -> Result<Reply, Failure> {
     let query = if step < STEPS.len() { STRICT } else { TRY };
     let create = format!("{path}?{query}");
-    let reply = server.request("POST", &create, object).await?;
+    let reply = request(server, "POST", &create, object).await?;
     if reply.code != 409 || text(&reply.body(), "reason") != "AlreadyExists" {
         return Ok(reply);
     }
@@ -284,7 +290,7 @@ async fn ask(
     // What every cluster has, such as the namespace `default`, is applied to.
     let name = object.metadata_string("name");
     let path = format!("{path}/{name}?{TRY}&force=true");
-    server.request("PATCH", &path, object).await
+    request(server, "PATCH", &path, object).await
 }
 
 /// The step of an object.

@@ -487,6 +487,16 @@ fn fits(scope: &str, name: &str) -> bool {
     }
 }
 
+/// Checks the status of a quota.
+pub(crate) fn quota_status(quota: &Field<'_>, errors: &mut Errors) {
+    let status = quota.get("status");
+    for amounts in [status.get("hard"), status.get("used")] {
+        for (name, value) in amounts.entries() {
+            quota_resource(name, &value, errors);
+        }
+    }
+}
+
 fn quota_resource(name: &str, value: &Field<'_>, errors: &mut Errors) {
     let invalid = |fault: String| FieldError::invalid(value.path.clone(), name, fault);
     resources::resource(name, &value.path, errors);
@@ -557,6 +567,31 @@ pub(crate) fn limits(object: &Field<'_>, errors: &mut Errors) {
 }
 
 /// Checks the finalizers of a new namespace.
+/// Checks the status of a namespace, whose phase follows from its deletion.
+pub(crate) fn namespace_status(namespace: &Field<'_>, errors: &mut Errors) {
+    let deletion = namespace.get("metadata").get("deletionTimestamp");
+    let (wanted, state) = if deletion.is_set() {
+        ("Terminating", "not empty")
+    } else {
+        ("Active", "empty")
+    };
+    let status = namespace.get("status");
+    let phase = status.get("phase").moved(status.path.child("Phase"));
+    if phase.text() != wanted {
+        let detail = format!("may only be '{wanted}' if `deletionTimestamp` is {state}");
+        phase.invalid_text(detail, errors);
+    }
+}
+
+/// Checks the finalizers of the spec of a namespace, which an update of the subresource `finalize` changes.
+pub(crate) fn finalized_namespace(namespace: &Field<'_>, errors: &mut Errors) {
+    for finalizer in namespace.get("spec").get("finalizers").items() {
+        let name = finalizer.text();
+        finalizer.faults(qualified_name(name), errors);
+        finalizer.faults(syntax::finalizer(name), errors);
+    }
+}
+
 pub(crate) fn namespace(namespace: &Field<'_>, errors: &mut Errors) {
     let finalizers = namespace.get("spec").get("finalizers");
     for name in finalizers.texts().filter(|_| !namespace.is_update()) {

@@ -13,20 +13,67 @@ use crate::shown;
 use crate::validation::syntax;
 
 const NODE_PORT_UNUSED: &str = "may not be used when `type` is 'ClusterIP'";
+/// How traffic to an address of a load balancer arrives.
+const IP_MODES: [&str; 2] = ["Proxy", "VIP"];
 const ONCE: &str = "may not change once set";
 const LOAD_BALANCER: &str = "may only be used when `type` is 'LoadBalancer'";
 
+/// Checks the status of a Service, which has addresses only if there is a load balancer.
 pub(crate) fn service_status(service: &Field<'_>, errors: &mut Errors) {
-    if service.get("spec").get("type").text() == "LoadBalancer" {
-        let ingress = service.get("status").get("loadBalancer").get("ingress");
-        for address in ingress
-            .items()
-            .filter(|address| !address.get("ip").is_empty())
-        {
-            address
-                .get("ipMode")
-                .require("must be specified when `ip` is set", errors);
+    let ingress = service.get("status").get("loadBalancer").get("ingress");
+    if service.get("spec").get("type").text() != "LoadBalancer" {
+        let detail = "may only be used when `spec.type` is 'LoadBalancer'";
+        ingress.forbid_if(!ingress.is_empty(), detail, errors);
+        return;
+    }
+
+    let known = known_ips(&ingress);
+    for entry in ingress.items() {
+        balancer_ip(&entry, &known, errors);
+        let (mode, has_ip) = (entry.get("ipMode"), !entry.get("ip").is_empty());
+        if has_ip && !mode.is_set() {
+            mode.missing("must be specified when `ip` is set", errors);
+        } else if !has_ip {
+            let detail = "may not be specified when `ip` is not set";
+            mode.forbid_if(mode.is_set(), detail, errors);
+        } else if !IP_MODES.contains(&mode.text()) {
+            mode.not_supported(&IP_MODES, errors);
         }
+        balancer_name(&entry, errors);
+    }
+}
+
+/// Checks the status of an Ingress.
+pub(crate) fn ingress_status(ingress: &Field<'_>, errors: &mut Errors) {
+    let entries = ingress.get("status").get("loadBalancer").get("ingress");
+    let known = known_ips(&entries);
+    for entry in entries.items() {
+        balancer_ip(&entry, &known, errors);
+        balancer_name(&entry, errors);
+    }
+}
+
+/// The addresses of the live status, which are exempt from newer rules of syntax.
+fn known_ips<'v>(entries: &Field<'v>) -> BTreeSet<&'v str> {
+    let live = entries.before();
+    live.items().map(|entry| entry.get("ip").text()).collect()
+}
+
+/// Checks the address of an entry of the status of a load balancer.
+fn balancer_ip(entry: &Field<'_>, known: &BTreeSet<&str>, errors: &mut Errors) {
+    let ip = entry.get("ip");
+    if !ip.is_empty() && !known.contains(ip.text()) {
+        ip.faults(formats::ip_faults(ip.text()), errors);
+    }
+}
+
+/// Checks the name of an entry of the status of a load balancer.
+fn balancer_name(entry: &Field<'_>, errors: &mut Errors) {
+    let name = entry.get("hostname");
+    if !name.is_empty() {
+        name.name(NameSyntax::Subdomain, errors);
+        let is_address = address::ip(name.text()).is_some();
+        name.invalid_if(is_address, "must be a DNS name, not an IP address", errors);
     }
 }
 
