@@ -307,7 +307,7 @@ impl Cluster for Core {
         namespace: &'a str,
     ) -> BoxFuture<'a, Result<Arc<Vec<Value>>, Denial>> {
         Box::pin(async move {
-            if let Some(known) = self.lists.known((group, plural), namespace).await {
+            if let Some(known) = self.lists.known((group, plural), namespace) {
                 return Ok(known);
             }
             let registry = self.registry();

@@ -1,10 +1,9 @@
 //! The objects that configure admission, without a question to the store for each request.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fieldmanager_value::Value;
 use futures::{FutureExt, StreamExt};
-use tokio::sync::Mutex;
 
 use crate::endpoint::Failure;
 use crate::object::text;
@@ -71,28 +70,24 @@ impl Lists {
             return Ok(Arc::new(read(store, served, namespace).await?));
         };
 
-        let mut kept = kept.lock().await;
+        // Of several requests that read the list at once, the last one keeps it, and a list that lacks a write is read again.
         let writes = self.counts.at(place);
-        let known = kept.as_mut().and_then(|kept| kept.at(writes));
-        let list = match known {
+        let list = match at(kept, writes) {
             Some(list) => list,
             None => {
                 let new = KeptList::read(store, served, writes).await?;
-                kept.insert(new).list.clone()
+                let list = new.list.clone();
+                *locked(kept) = Some(new);
+                list
             }
         };
         Ok(inside(list, namespace))
     }
 
     /// The same, if it is known without the store: so it is for nearly every request.
-    pub(crate) async fn known(
-        &self,
-        name: (&str, &str),
-        namespace: &str,
-    ) -> Option<Arc<Vec<Value>>> {
+    pub(crate) fn known(&self, name: (&str, &str), namespace: &str) -> Option<Arc<Vec<Value>>> {
         let (place, kept) = self.place(name)?;
-        let mut kept = kept.lock().await;
-        let list = kept.as_mut()?.at(self.counts.at(place))?;
+        let list = at(kept, self.counts.at(place))?;
         Some(inside(list, namespace))
     }
 
@@ -100,6 +95,15 @@ impl Lists {
         let place = KEPT.iter().position(|kept| *kept == name)?;
         Some((place, self.kept.get(place)?))
     }
+}
+
+fn locked(kept: &Mutex<Option<KeptList>>) -> MutexGuard<'_, Option<KeptList>> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The list that is kept, if it has all writes.
+fn at(kept: &Mutex<Option<KeptList>>, writes: u64) -> Option<Arc<Vec<Value>>> {
+    locked(kept).as_mut()?.at(writes)
 }
 
 /// The objects of a list that are in a namespace; all of them if it is empty.

@@ -32,6 +32,9 @@ pub(crate) struct Collected {
     pub(crate) namespaced: bool,
 }
 
+/// Resources by group and plural, with one for each version.
+type ByStorage = BTreeMap<String, BTreeMap<String, Vec<Arc<Served>>>>;
+
 /// The resources of one moment. A definition that is created, changed or removed makes another registry.
 #[derive(Clone)]
 pub(crate) struct Registry {
@@ -41,6 +44,8 @@ pub(crate) struct Registry {
     /// By the name of the definition.
     definitions: BTreeMap<String, Arc<Definition>>,
     collected: OnceLock<Arc<[Collected]>>,
+    /// The resources by the group and the plural under which their objects are stored, which each request asks for.
+    by_storage: OnceLock<ByStorage>,
 }
 
 impl Registry {
@@ -54,6 +59,7 @@ impl Registry {
                 .collect(),
             definitions: BTreeMap::new(),
             collected: OnceLock::new(),
+            by_storage: OnceLock::new(),
         }
     }
 
@@ -97,15 +103,30 @@ impl Registry {
     /// A resource whose objects are stored under the group and plural of a key.
     pub(crate) fn of_key(&self, key: &Key) -> Option<&Arc<Served>> {
         let parts = key.parts();
-        self.all()
-            .find(|served| served.is_stored_as(parts.group, parts.plural))
+        self.all_stored_as(parts.group, parts.plural).first()
     }
 
     /// The resource whose objects are stored under a group and a plural, at the storage version if that is served.
     pub(crate) fn stored_as(&self, group: &str, plural: &str) -> Option<&Arc<Served>> {
-        self.all()
-            .filter(|served| served.is_stored_as(group, plural))
-            .max_by_key(|served| served.is_storage_version())
+        let all = self.all_stored_as(group, plural).iter();
+        all.max_by_key(|served| served.is_storage_version())
+    }
+
+    /// The resources whose objects are stored under a group and a plural: one for each version.
+    fn all_stored_as(&self, group: &str, plural: &str) -> &[Arc<Served>] {
+        let by_storage = self.by_storage.get_or_init(|| {
+            let mut groups = ByStorage::new();
+            for served in self.all().filter(|served| served.is_stored()) {
+                let plurals = groups.entry(served.storage_group().to_owned()).or_default();
+                let all = plurals.entry(served.facts.plural.to_string()).or_default();
+                all.push(served.clone());
+            }
+            groups
+        });
+        let found = by_storage
+            .get(group)
+            .and_then(|plurals| plurals.get(plural));
+        found.map_or(&[], Vec::as_slice)
     }
 
     /// One resource for each that is stored: of several versions, the first.
@@ -167,9 +188,10 @@ impl Registry {
 
     /// The registry without a definition.
     pub(crate) fn without_definition(&self, name: &str) -> Self {
-        // The resources of the collector are computed again for each registry.
+        // What is derived from the resources is computed again for each registry.
         let mut registry = Registry {
             collected: OnceLock::new(),
+            by_storage: OnceLock::new(),
             ..self.clone()
         };
         if let Some(old) = registry.definitions.remove(name) {

@@ -194,11 +194,6 @@ impl Served {
             .map_or(&self.facts.group, |kind| &kind.group)
     }
 
-    /// Whether objects are stored under a group and a plural.
-    pub(super) fn is_stored_as(&self, group: &str, plural: &str) -> bool {
-        self.is_stored() && self.storage_group() == group && self.facts.plural == plural
-    }
-
     /// Whether objects are stored at this version.
     pub(crate) fn is_storage_version(&self) -> bool {
         self.storage
