@@ -258,10 +258,10 @@ mod tests {
             let open = format!("a.f{space}(").repeat(levels);
             fault(&format!("{open}a{}", ")".repeat(levels)))
         };
-        let deepest = (1..200).find(|levels| nested(" ", *levels).is_some());
+        let deepest = (1..600).find(|levels| nested(" ", *levels).is_some());
         assert!(deepest.is_some());
         for space in ["", "\n", "\t"] {
-            let same = (1..200).find(|levels| nested(space, *levels).is_some());
+            let same = (1..600).find(|levels| nested(space, *levels).is_some());
             assert_eq!(same, deepest, "{space:?}");
         }
     }
