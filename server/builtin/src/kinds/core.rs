@@ -92,7 +92,7 @@ pub(super) const KINDS: &[KindDescription] = &[
     },
     KindDescription {
         checks: checks::storage::volume_claim,
-        subresource_checks: &[("status", checks::storage::claim_status)],
+        subresource_checks: &[("status", checks::claim::claim_status)],
         warnings: warnings::storage::claim,
         returns_deleted: true,
         ..KindDescription::of("", &["v1"], "PersistentVolumeClaim")

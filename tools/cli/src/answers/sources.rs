@@ -42,7 +42,7 @@ pub(crate) struct Unreadable {
 }
 
 /// An object, or a document that has none.
-pub(crate) type Found = Result<SourceObject, Unreadable>;
+pub(crate) type FoundObject = Result<SourceObject, Unreadable>;
 
 /// What identifies an object in a cluster: group, kind, namespace and name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -144,7 +144,7 @@ impl Sources {
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
         is_wanted: impl Fn(&str) -> bool + Send + 'scope,
-    ) -> mpsc::Receiver<Result<Found, Failure>> {
+    ) -> mpsc::Receiver<Result<FoundObject, Failure>> {
         let (found, next) = mpsc::channel(AHEAD);
         scope.spawn(move || {
             // Nobody takes objects any more after an error of the caller, which is the one to report.

@@ -16,7 +16,9 @@ use tokio::task::{JoinError, JoinHandle};
 
 use crate::answers::catalogue::{Catalogue, DEFINITION};
 use crate::answers::report::{ObjectVerdict, Report, VerdictFault, VerdictKind};
-use crate::answers::sources::{Found, SourceObject, Sources, Unreadable, may_have, said_kind};
+use crate::answers::sources::{
+    FoundObject, SourceObject, Sources, Unreadable, may_have, said_kind,
+};
 use crate::answers::trial::{TrialServer, request, text};
 use crate::args::VerdictArgs;
 use crate::error::Failure;
@@ -113,7 +115,7 @@ struct Checker<'a> {
 }
 
 /// An object about which the server is asked, and what is known before the answer.
-struct Asked {
+struct AskedObject {
     item: SourceObject,
     verdict: ObjectVerdict,
     /// `None` if the kind is unknown.
@@ -121,13 +123,13 @@ struct Asked {
 }
 
 /// A task that asks.
-type Asking = JoinHandle<Result<Asked, Failure>>;
+type Asking = JoinHandle<Result<AskedObject, Failure>>;
 
 impl Checker<'_> {
     /// Reports the verdicts on the objects of a step in their order. The server is asked about several at a time.
     async fn judge_all(
         &mut self,
-        mut next: mpsc::Receiver<Result<Found, Failure>>,
+        mut next: mpsc::Receiver<Result<FoundObject, Failure>>,
         step: usize,
     ) -> Result<(), Failure> {
         let mut asked = FuturesOrdered::new();
@@ -202,7 +204,7 @@ impl Checker<'_> {
                 Some(path) => Some(ask(&server, &path, &item.object, step).await?),
                 None => None,
             };
-            Ok(Asked {
+            Ok(AskedObject {
                 item,
                 verdict,
                 reply,
@@ -213,11 +215,11 @@ impl Checker<'_> {
     /// Reports the verdict on an object.
     fn conclude(
         &mut self,
-        asked: Result<Result<Asked, Failure>, JoinError>,
+        asked: Result<Result<AskedObject, Failure>, JoinError>,
         step: usize,
     ) -> Result<(), Failure> {
         let asked = asked.map_err(|error| Failure::Other(error.to_string()))?;
-        let Asked {
+        let AskedObject {
             item,
             mut verdict,
             reply,

@@ -1,10 +1,13 @@
-//! Claims in other objects.
+//! Claims in other objects, and the status of claims.
 
-use fieldmanager_structural::FieldError;
+use fieldmanager_structural::internal::qualified_name;
+use fieldmanager_structural::{FieldError, FieldPath};
 
+use super::field::Field;
 use super::selector;
+use super::storage::{amount_of, valid_amount};
 use crate::amount::Amount;
-use crate::place::{Errors, Place};
+use crate::place::{Errors, NOT_NEGATIVE, Place, faults};
 
 /// Checks the template of a claim, whose metadata has labels and annotations alone.
 pub(super) fn template(template: &Place<'_>, errors: &mut Errors) {
@@ -85,4 +88,53 @@ fn data_source(source: &Place<'_>, errors: &mut Errors) {
     }
     source.subdomain("apiGroup", errors);
     source.label("namespace", errors);
+}
+
+/// The states of the resize of a claim.
+const RESIZE_STATES: [&str; 5] = [
+    "ControllerResizeInProgress",
+    "ControllerResizeInfeasible",
+    "NodeResizeInProgress",
+    "NodeResizeInfeasible",
+    "NodeResizePending",
+];
+
+/// Checks the status of a claim.
+pub(crate) fn claim_status(claim: &Field<'_>, errors: &mut Errors) {
+    let status = claim.get("status");
+    for (_, amount) in status.get("capacity").entries() {
+        valid_amount(&amount, errors);
+    }
+
+    let states = status.get("allocatedResourceStatuses");
+    for (name, state) in states.entries() {
+        claim_resource(name, &states.path, errors);
+        if !RESIZE_STATES.contains(&state.text()) {
+            let path = states.path.clone();
+            errors.push(FieldError::not_supported(path, name, &RESIZE_STATES));
+        }
+    }
+
+    let allocated = status.get("allocatedResources");
+    for (name, amount) in allocated.entries() {
+        let before = errors.len();
+        claim_resource(name, &allocated.path, errors);
+        if errors.len() == before {
+            valid_amount(&amount, errors);
+        }
+        if errors.len() == before {
+            let is_negative = amount_of(&amount) < Amount::default();
+            amount.invalid_if(is_negative, NOT_NEGATIVE, errors);
+        }
+    }
+}
+
+/// Checks the name of a resource of a claim: of those of Kubernetes, storage alone.
+fn claim_resource(name: &str, path: &FieldPath, errors: &mut Errors) {
+    let found = qualified_name(name);
+    let is_native = !name.contains('/') || name.contains("kubernetes.io/");
+    if found.is_empty() && is_native && name != "storage" {
+        errors.push(FieldError::not_supported(path.clone(), name, &["storage"]));
+    }
+    faults(path, name, found, errors);
 }

@@ -5,7 +5,7 @@ pub(crate) mod access;
 pub(crate) mod attachments;
 pub(crate) mod autoscaling;
 pub(crate) mod certificates;
-mod claim;
+pub(crate) mod claim;
 pub(crate) mod classes;
 mod conditions;
 pub(crate) mod config;

@@ -10,7 +10,7 @@ use super::field::{Field, duplicate_struct};
 use super::{claim, formats, selector, volume_source};
 use crate::amount::Amount;
 use crate::functions::edit::with_value_of;
-use crate::place::{Errors, IMMUTABLE, NOT_NEGATIVE, faults};
+use crate::place::{Errors, IMMUTABLE, faults};
 use crate::table::{Edit, Path};
 use crate::{diff, shown};
 
@@ -42,7 +42,7 @@ const SOURCES: [&str; 22] = [
     "csi",
 ];
 
-fn amount_of(quantity: &Field<'_>) -> Amount {
+pub(super) fn amount_of(quantity: &Field<'_>) -> Amount {
     Amount::parse(quantity.text()).unwrap_or_default()
 }
 
@@ -262,61 +262,12 @@ fn node_affinity(required: &Field<'_>, errors: &mut Errors) {
 }
 
 /// Checks that the whole number of a quantity is not negative.
-fn valid_amount(value: &Field<'_>, errors: &mut Errors) {
+pub(super) fn valid_amount(value: &Field<'_>, errors: &mut Errors) {
     let number = amount_of(value).whole();
     if number < 0 {
         let detail = "must be a valid resource quantity";
         errors.push(FieldError::invalid(value.path.clone(), number, detail));
     }
-}
-
-/// The states of the resize of a claim.
-const RESIZE_STATES: [&str; 5] = [
-    "ControllerResizeInProgress",
-    "ControllerResizeInfeasible",
-    "NodeResizeInProgress",
-    "NodeResizeInfeasible",
-    "NodeResizePending",
-];
-
-/// Checks the status of a claim.
-pub(crate) fn claim_status(claim: &Field<'_>, errors: &mut Errors) {
-    let status = claim.get("status");
-    for (_, amount) in status.get("capacity").entries() {
-        valid_amount(&amount, errors);
-    }
-
-    let states = status.get("allocatedResourceStatuses");
-    for (name, state) in states.entries() {
-        claim_resource(name, &states.path, errors);
-        if !RESIZE_STATES.contains(&state.text()) {
-            let path = states.path.clone();
-            errors.push(FieldError::not_supported(path, name, &RESIZE_STATES));
-        }
-    }
-
-    let allocated = status.get("allocatedResources");
-    for (name, amount) in allocated.entries() {
-        let before = errors.len();
-        claim_resource(name, &allocated.path, errors);
-        if errors.len() == before {
-            valid_amount(&amount, errors);
-        }
-        if errors.len() == before {
-            let is_negative = amount_of(&amount) < Amount::default();
-            amount.invalid_if(is_negative, NOT_NEGATIVE, errors);
-        }
-    }
-}
-
-/// Checks the name of a resource of a claim: of those of Kubernetes, storage alone.
-fn claim_resource(name: &str, path: &FieldPath, errors: &mut Errors) {
-    let found = qualified_name(name);
-    let is_native = !name.contains('/') || name.contains("kubernetes.io/");
-    if found.is_empty() && is_native && name != "storage" {
-        errors.push(FieldError::not_supported(path.clone(), name, &["storage"]));
-    }
-    faults(path, name, found, errors);
 }
 
 pub(crate) fn volume_claim(claim: &Field<'_>, errors: &mut Errors) {
