@@ -355,6 +355,8 @@ mod tests {
         );
         let service = "{metadata: {name: a.b, namespace: x}, spec: {type: ClusterIP, sessionAffinity: None, internalTrafficPolicy: Cluster, ports: [{port: 1, protocol: TCP, targetPort: 1}]}}";
         assert_eq!(errors("v1", "Service", service, None).len(), 1);
+
+        // The name of an object of another kind may have dots.
         assert!(
             errors(
                 "v1",

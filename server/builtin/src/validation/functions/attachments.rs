@@ -213,7 +213,7 @@ pub(crate) fn capacity(capacity: &Field<'_>, errors: &mut Errors) {
     topology.selector(errors);
     class.faults(NameSyntax::Subdomain.faults(class.text(), false), errors);
     let size = capacity.get("capacity");
-    let amount = Amount::parse(size.text()).unwrap_or_default();
+    let amount = size.amount();
     size.invalid_if(amount < Amount::default(), NOT_NEGATIVE, errors);
 
     topology.immutable(errors);

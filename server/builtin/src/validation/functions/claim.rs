@@ -5,7 +5,6 @@ use fieldmanager_structural::{FieldError, FieldPath};
 
 use super::field::Field;
 use super::selector;
-use super::storage::{amount_of, valid_amount};
 use crate::amount::Amount;
 use crate::place::{Errors, NOT_NEGATIVE, Place, faults};
 
@@ -103,7 +102,7 @@ const RESIZE_STATES: [&str; 5] = [
 pub(crate) fn claim_status(claim: &Field<'_>, errors: &mut Errors) {
     let status = claim.get("status");
     for (_, amount) in status.get("capacity").entries() {
-        valid_amount(&amount, errors);
+        amount.valid_amount(errors);
     }
 
     let states = status.get("allocatedResourceStatuses");
@@ -120,10 +119,10 @@ pub(crate) fn claim_status(claim: &Field<'_>, errors: &mut Errors) {
         let before = errors.len();
         claim_resource(name, &allocated.path, errors);
         if errors.len() == before {
-            valid_amount(&amount, errors);
+            amount.valid_amount(errors);
         }
         if errors.len() == before {
-            let is_negative = amount_of(&amount) < Amount::default();
+            let is_negative = amount.amount() < Amount::default();
             amount.invalid_if(is_negative, NOT_NEGATIVE, errors);
         }
     }

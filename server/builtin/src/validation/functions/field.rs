@@ -7,6 +7,7 @@ use fieldmanager_structural::{FieldError, FieldErrorKind, FieldPath};
 use fieldmanager_value::Value;
 
 use super::formats;
+use crate::amount::Amount;
 use crate::place::{self, Errors, IMMUTABLE, NOT_NEGATIVE, Place};
 use crate::shown;
 
@@ -113,6 +114,11 @@ impl<'v> Field<'v> {
     /// The number, 0 if there is none.
     pub(super) fn number(&self) -> i64 {
         self.value.and_then(Value::as_i64).unwrap_or_default()
+    }
+
+    /// The number of a quantity, 0 if there is none.
+    pub(super) fn amount(&self) -> Amount {
+        Amount::parse(self.text()).unwrap_or_default()
     }
 
     /// The items of a list, which have no live counterpart.
@@ -289,6 +295,15 @@ impl<'v> Field<'v> {
 
     pub(super) fn non_negative(&self, errors: &mut Errors) {
         self.invalid_if(self.number() < 0, NOT_NEGATIVE, errors);
+    }
+
+    /// Checks that the whole number of a quantity is not negative.
+    pub(super) fn valid_amount(&self, errors: &mut Errors) {
+        let number = self.amount().whole();
+        if number < 0 {
+            let detail = "must be a valid resource quantity";
+            errors.push(FieldError::invalid(self.path.clone(), number, detail));
+        }
     }
 
     /// Requires the number of a port.

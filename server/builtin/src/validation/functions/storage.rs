@@ -42,10 +42,6 @@ const SOURCES: [&str; 22] = [
     "csi",
 ];
 
-pub(super) fn amount_of(quantity: &Field<'_>) -> Amount {
-    Amount::parse(quantity.text()).unwrap_or_default()
-}
-
 fn is_positive(quantity: &str) -> bool {
     Amount::parse(quantity).is_none_or(|amount| amount > Amount::default())
 }
@@ -142,7 +138,7 @@ fn capacity(capacity: &Field<'_>, errors: &mut Errors) {
     }
 
     for (_, value) in capacity.entries() {
-        valid_amount(&value, errors);
+        value.valid_amount(errors);
         value.invalid_if(!is_positive(value.text()), NOT_POSITIVE, errors);
     }
 }
@@ -261,15 +257,6 @@ fn node_affinity(required: &Field<'_>, errors: &mut Errors) {
     }
 }
 
-/// Checks that the whole number of a quantity is not negative.
-pub(super) fn valid_amount(value: &Field<'_>, errors: &mut Errors) {
-    let number = amount_of(value).whole();
-    if number < 0 {
-        let detail = "must be a valid resource quantity";
-        errors.push(FieldError::invalid(value.path.clone(), number, detail));
-    }
-}
-
 pub(crate) fn volume_claim(claim: &Field<'_>, errors: &mut Errors) {
     let spec = claim.get("spec");
     if let Some(spec) = spec.place() {
@@ -355,7 +342,7 @@ fn changed_claim(claim: &Field<'_>, live: &Field<'_>, errors: &mut Errors) {
     }
 
     // A smaller request is accepted above the capacity, so that users can recover from a failed expansion.
-    let amount = |size: Field<'_>| amount_of(&size);
+    let amount = |size: Field<'_>| size.amount();
     let capacity = live.get("status").get("capacity").get("storage");
     let requested = size(&spec);
     let new_size = amount(requested.clone());
