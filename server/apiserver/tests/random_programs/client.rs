@@ -121,6 +121,8 @@ impl Writer {
         let manager = format!("client-{}", self.index);
         self.value += 1;
         let value = self.value;
+
+        // A third of the steps apply and a third increment, so that they meet each other often. Few delete or create.
         match self.numbers.u32(..12) {
             0..=3 => {
                 let config = shop(

@@ -147,7 +147,7 @@ impl Sources {
     ) -> mpsc::Receiver<Result<FoundObject, Failure>> {
         let (found, next) = mpsc::channel(AHEAD);
         scope.spawn(move || {
-            // Nobody takes objects any more after an error of the caller, which is the one to report.
+            // A caller that fails takes no more objects. It reports its own error, and this one is dropped.
             let gone = |_| Failure::Other("the objects are not wanted".to_owned());
             let read = self.each_of(is_wanted, |item| {
                 found.blocking_send(Ok(item)).map_err(gone)

@@ -40,7 +40,7 @@ const STEPS: [&[&str]; 3] = [
     ],
 ];
 
-/// The number of objects about which the server is asked together: with one processor more would cost memory alone.
+/// The number of objects about which the server is asked at the same time. Each may be a definition of some MB.
 const TOGETHER: usize = 4;
 
 /// The query of a request that is only tried.
@@ -146,14 +146,15 @@ impl Checker<'_> {
                     let waits = found
                         .as_ref()
                         .map_or(true, |item| earlier.iter().any(|other| depends(step, &item.object, other)));
-                    while waits && let Some(done) = asked.next().await {
-                        earlier.pop_front();
-                        self.conclude(done, step)?;
+                    if waits {
+                        self.conclude_all(&mut asked, step).await?;
+                        earlier.clear();
                     }
+
                     match found {
                         Ok(item) if step_of_item(&item) == step => {
                             earlier.push_back(item.object.clone());
-                            asked.push_back(self.ask(item, step).await?);
+                            asked.push_back(self.start(item, step).await?);
                         }
                         Ok(_) => {}
                         Err(fault) => self.add_fault(fault)?,
@@ -162,13 +163,22 @@ impl Checker<'_> {
             }
         }
 
+        self.conclude_all(&mut asked, step).await
+    }
+
+    /// Waits for all answers, and reports the verdicts.
+    async fn conclude_all(
+        &mut self,
+        asked: &mut FuturesOrdered<Asking>,
+        step: usize,
+    ) -> Result<(), Failure> {
         while let Some(done) = asked.next().await {
             self.conclude(done, step)?;
         }
         Ok(())
     }
 
-    /// A document that is no object, once.
+    /// Reports a document that is no object, once.
     fn add_fault(&mut self, fault: Unreadable) -> Result<(), Failure> {
         if !self.faults.insert((fault.file.clone(), fault.line)) {
             return Ok(());
@@ -176,9 +186,11 @@ impl Checker<'_> {
         self.report.add(unreadable(fault))
     }
 
-    /// Starts to ask about an object, which is created if others may need it. The task goes on while nobody waits for it: it
-    /// may hold what the next request needs.
-    async fn ask(&mut self, item: SourceObject, step: usize) -> Result<Asking, Failure> {
+    /// Starts the task that asks about an object. The object is created if others may need it.
+    ///
+    /// A task proceeds while the next request is prepared. A future that nobody polls would keep its locks, and that request
+    /// could wait for one of them.
+    async fn start(&mut self, item: SourceObject, step: usize) -> Result<Asking, Failure> {
         let object = &item.object;
         let kind = object.declared_kind();
         let (path, key) = self.server.place(object, self.args.source.namespace());
@@ -233,7 +245,7 @@ impl Checker<'_> {
         self.report.add(verdict)
     }
 
-    /// Enters what the server answered.
+    /// Enters the answer of the server into a verdict.
     fn enter(&mut self, verdict: &mut ObjectVerdict, item: &SourceObject, reply: &Reply) {
         verdict.code = reply.code;
         verdict.warnings.clone_from(&reply.warnings);
