@@ -190,13 +190,24 @@ pub trait Cluster: Send + Sync {
 
     /// An object that a JSON patch of a policy made, read as its kind without fields that the kind does not have, with
     /// defaults. The default gives what [`defaulted`](Self::defaulted) gives.
-    fn decoded_strictly(&self, kind: &GroupVersionKind, object: Value) -> Result<Value, Denial> {
-        self.defaulted(kind, object)
+    fn decoded_strictly(
+        &self,
+        request: &AdmissionRequest<'_>,
+        kind: &GroupVersionKind,
+        object: Value,
+    ) -> Result<Value, Denial> {
+        self.defaulted(request, kind, object)
     }
 
-    /// An object that a webhook or a policy changed, read as its kind, with defaults. The default gives it as it is.
-    fn defaulted(&self, kind: &GroupVersionKind, object: Value) -> Result<Value, Denial> {
-        let _ = kind;
+    /// The object of a request that a webhook or a policy changed, read as its kind, with defaults. The default gives it as
+    /// it is.
+    fn defaulted(
+        &self,
+        request: &AdmissionRequest<'_>,
+        kind: &GroupVersionKind,
+        object: Value,
+    ) -> Result<Value, Denial> {
+        let _ = (request, kind);
         Ok(object)
     }
 

@@ -123,6 +123,41 @@ async fn a_refusal_has_the_words_of_a_webhook_for_each_verb() {
 }
 
 #[tokio::test]
+async fn bodies_of_actions_are_checked_before_anybody_validates_them() {
+    let builder = plain()
+        .mutate("rename.example.com", |request| {
+            let mut object: Json =
+                serde_json::from_str(&request.object.unwrap().to_json()).unwrap();
+            if !request.subresource.is_empty() {
+                object["metadata"]["name"] = json!("other");
+            }
+            Ok(Some(Value::from_json(&object.to_string()).unwrap()))
+        })
+        .validate("freeze.example.com", |request| match request.subresource {
+            "" => Ok(()),
+            _ => Err("actions are not allowed".to_owned()),
+        });
+    let client = client(builder).await;
+    client.post(PODS, &pod("web")).await.expect(201);
+
+    for (action, body) in [
+        (
+            "Eviction",
+            json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "web"}}),
+        ),
+        (
+            "Binding",
+            json!({"metadata": {"name": "web"}, "target": {"kind": "Node", "name": "n"}}),
+        ),
+    ] {
+        let path = format!("{PODS}/web/{}", action.to_lowercase());
+        let status = client.post(&path, &body).await.expect(400);
+        let words = format!("name in URL does not match name in {action} object");
+        assert_eq!(status["message"], words);
+    }
+}
+
+#[tokio::test]
 async fn the_log_says_what_admission_did() {
     let client = adding().await;
     client

@@ -340,7 +340,7 @@ impl Mutation {
 
         let mutated = match mutated.await? {
             Ok(mutated) if kind == MutationKind::Patch => {
-                cluster.decoded_strictly(&selected.kind, mutated)?
+                cluster.decoded_strictly(request, &selected.kind, mutated)?
             }
             Ok(mutated) => mutated,
             Err(text) => return Ok(Err(text)),

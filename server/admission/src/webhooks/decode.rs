@@ -98,7 +98,12 @@ fn check_kind(review: &Value, expected: &GroupVersionKind) -> Result<(), String>
             to.version, to.kind
         ));
     }
-    Err(format!(
+    Err(unregistered(&kind, &api_version))
+}
+
+/// What kube-apiserver says about a kind that it does not know.
+pub(super) fn unregistered(kind: &str, api_version: &str) -> String {
+    format!(
         "no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"pkg/runtime/scheme.go:111\""
-    ))
+    )
 }

@@ -206,7 +206,7 @@ impl Webhooks {
         if webhooks.is_empty() {
             return Ok(Admitted::default());
         }
-        let mut run = Mutation::new(&request, first);
+        let mut run = Mutation::new(request, first);
         for (index, webhook) in webhooks.iter().enumerate() {
             let now = (&run.objects, run.is_dirty);
             let prepared = self.prepare(webhook, request, now, cluster).await;
@@ -228,6 +228,14 @@ impl Webhooks {
             let version = request.kind.api_version().to_string();
             if let Some(other) = object.take_if(|object| object.api_version() != version) {
                 object = Some(cluster.convert(other, request.kind).await?);
+            }
+            // The Scale of a custom resource may have any fields until here, where it is read as a Scale.
+            if let Some(found) = object.as_ref().map(Value::declared_kind)
+                && request.subresource == "scale"
+                && found != *request.kind
+            {
+                let fault = decode::unregistered(&found.kind, &found.api_version());
+                return Err(run.refuse(Status::failure(500, "", fault, None).into()));
             }
             run.admitted.object = object;
         }

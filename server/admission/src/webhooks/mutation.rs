@@ -13,7 +13,8 @@ use crate::versioned::Versioned;
 use crate::{AdmissionRequest, Admitted, Cluster, Denial, Round};
 
 /// What webhooks made of a request so far.
-pub(super) struct Mutation {
+pub(super) struct Mutation<'a> {
+    request: AdmissionRequest<'a>,
     pub(super) objects: Versioned,
     pub(super) is_dirty: bool,
     is_second: bool,
@@ -22,10 +23,11 @@ pub(super) struct Mutation {
     pub(super) admitted: Admitted,
 }
 
-impl Mutation {
-    pub(super) fn new(request: &AdmissionRequest<'_>, first: Option<&Round>) -> Self {
+impl<'a> Mutation<'a> {
+    pub(super) fn new(request: AdmissionRequest<'a>, first: Option<&Round>) -> Self {
         Mutation {
-            objects: Versioned::of(request),
+            request,
+            objects: Versioned::of(&request),
             is_dirty: false,
             is_second: first.is_some(),
             round: Round::begin(first, request.object),
@@ -137,7 +139,7 @@ impl Mutation {
         let is_patched = patched != *object;
         // A patch may add parts whose fields have defaults, and the next webhook expects complete
         // objects.
-        let defaulted = cluster.defaulted(&self.objects.kind, patched);
+        let defaulted = cluster.defaulted(&self.request, &self.objects.kind, patched);
         let defaulted = defaulted.map_err(CallRefusal::Fault)?;
         // What is added and ends when the object is read is no change; what is removed may come back as a default.
         let mut operations = patch.as_list().into_iter().flatten();

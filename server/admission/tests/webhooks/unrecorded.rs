@@ -44,7 +44,12 @@ impl Cluster for Configurations {
         Box::pin(ready(Ok(self.0.lock().unwrap().clone())))
     }
 
-    fn defaulted(&self, _: &GroupVersionKind, object: Value) -> Result<Value, Denial> {
+    fn defaulted(
+        &self,
+        _: &AdmissionRequest<'_>,
+        _: &GroupVersionKind,
+        object: Value,
+    ) -> Result<Value, Denial> {
         let mut fields = object.as_map().unwrap().clone();
         fields.remove("unknown");
         Ok(Value::Map(fields))
@@ -63,7 +68,7 @@ impl Cluster for Configurations {
     }
 }
 
-/// Allows everything, and adds a label or a field that the kind does not have where the path says so.
+/// Allows everything. Where the path says so, it adds a label or a field that the kind does not have, or replaces the kind.
 #[derive(Default)]
 struct Labels(Mutex<Vec<String>>);
 
@@ -82,7 +87,9 @@ impl Caller for Labels {
             "W3sib3AiOiJhZGQiLCJwYXRoIjoiL21ldGFkYXRhL2xhYmVscyIsInZhbHVlIjp7ImEiOiIxIn19XQ==";
         // [{"op":"add","path":"/unknown","value":1}]
         let unknown = "W3sib3AiOiJhZGQiLCJwYXRoIjoiL3Vua25vd24iLCJ2YWx1ZSI6MX1d";
-        let patch = [("label", patch), ("unknown", unknown)]
+        // [{"op":"replace","path":"/kind","value":"Other"}]
+        let kind = "W3sib3AiOiJyZXBsYWNlIiwicGF0aCI6Ii9raW5kIiwidmFsdWUiOiJPdGhlciJ9XQ==";
+        let patch = [("label", patch), ("unknown", unknown), ("kind", kind)]
             .into_iter()
             .find(|(path, _)| url.contains(path));
         let patch = patch.map_or(String::new(), |(_, patch)| {
@@ -211,6 +218,37 @@ fn a_field_that_the_kind_does_not_have_is_no_change() {
     let (answer, calls) = create(&webhooks, false);
     assert!(answer.is_ok());
     assert_eq!(calls.len(), 2, "{calls:?}");
+}
+
+#[test]
+fn the_scale_of_a_custom_resource_becomes_typed_behind_the_last_webhook() {
+    let hooks = [
+        hook("kind", "sideEffects: None"),
+        hook("other", "sideEffects: None"),
+    ];
+    let hooks = hooks
+        .join(", ")
+        .replace("resources: ['*']", "resources: ['*/*']");
+    let cluster = Configurations::new(&format!("[{hooks}]"));
+    let labels = Arc::new(Labels::default());
+    let webhooks = Webhooks::mutating(labels.clone(), uids());
+    let kind = GroupVersionKind::new("autoscaling", "v1", "Scale");
+    let scale = Value::from_yaml("{apiVersion: autoscaling/v1, kind: Scale}").unwrap();
+    let user = User::admin();
+    let request = AdmissionRequest {
+        group: "example.com",
+        resource: "shops",
+        subresource: "scale",
+        ..request(&user, &kind, &scale, false)
+    };
+
+    let denial = block_on(webhooks.mutate(request, &cluster)).unwrap_err();
+    assert_eq!((denial.status.code, denial.status.reason), (500, ""));
+    assert_eq!(
+        denial.status.message,
+        r#"no kind "Other" is registered for version "autoscaling/v1" in scheme "pkg/runtime/scheme.go:111""#
+    );
+    assert_eq!(labels.0.lock().unwrap().len(), 2);
 }
 
 #[test]

@@ -139,12 +139,13 @@ impl Core {
         Ok(())
     }
 
-    /// Both phases for an object that is not stored, such as a review.
+    /// Both phases for an object that is not stored, such as a review, with a check between them.
     pub(super) async fn admit_question(
         &self,
         call: &Call<'_>,
         handlers: &fieldmanager_handlers::Resource,
         mut outcome: Outcome,
+        check: impl FnOnce(&Value) -> Result<(), Failure>,
     ) -> Result<Outcome, Failure> {
         let subject = Subject::of(call, handlers.kind(), true);
         let options = write_options(call, true);
@@ -171,6 +172,7 @@ impl Core {
             let deletion = with(deletion, "dryRun", dry_run.clone());
             outcome.object = with(&outcome.object, "deleteOptions", deletion);
         }
+        check(&outcome.object).map_err(|failure| refused(&outcome.warnings, failure))?;
         self.validate(&subject, &options, None, &mut outcome)
             .await?;
         Ok(outcome)
@@ -424,7 +426,12 @@ impl Cluster for Core {
         }
     }
 
-    fn decoded_strictly(&self, kind: &GroupVersionKind, object: Value) -> Result<Value, Denial> {
+    fn decoded_strictly(
+        &self,
+        request: &AdmissionRequest<'_>,
+        kind: &GroupVersionKind,
+        object: Value,
+    ) -> Result<Value, Denial> {
         let registry = self.registry();
         if let Some(served) = registry.of_kind(kind)
             && served.is_builtin()
@@ -437,30 +444,38 @@ impl Cluster for Core {
                 return Err(fault(cause).into());
             }
         }
-        self.defaulted(kind, object)
+        self.defaulted(request, kind, object)
     }
 
-    fn defaulted(&self, kind: &GroupVersionKind, object: Value) -> Result<Value, Denial> {
+    fn defaulted(
+        &self,
+        request: &AdmissionRequest<'_>,
+        kind: &GroupVersionKind,
+        object: Value,
+    ) -> Result<Value, Denial> {
         let registry = self.registry();
         let served = registry.of_kind(kind);
         let fault = |cause: String| internal(cause.clone()).cause("", &cause, "");
         let (found, version) = (text(&object, &["kind"]), text(&object, &["apiVersion"]));
-        let is_builtin = served.is_none_or(|served| served.is_builtin());
+        // The Scale of a custom resource is unstructured, as that itself.
+        let owner =
+            served.or_else(|| registry.get(request.group, request.version, request.resource));
+        let is_builtin = owner.is_none_or(|owner| owner.is_builtin());
         if is_builtin && !found.is_empty() && found != kind.kind.as_str() {
             let scheme = "scheme \"pkg/runtime/scheme.go:111\"";
             let cause =
                 format!("no kind {found:?} is registered for version {version:?} in {scheme}");
             return Err(fault(cause).into());
         }
+        if !is_builtin && found.is_empty() {
+            let text = object.to_json();
+            return Err(fault(format!("Object 'Kind' is missing in '{text}'")).into());
+        }
         // Scales and other bodies of actions are no resources.
         let Some(served) = served else {
             return Ok(object);
         };
         let handlers = served.handlers().map_err(internal)?;
-        if !served.is_builtin() && found.is_empty() {
-            let text = object.to_json();
-            return Err(fault(format!("Object 'Kind' is missing in '{text}'")).into());
-        }
         let decoded = handlers.decoded(Subresource::Object, &object);
         let decoded = decoded.map_err(fault)?;
         // A custom resource keeps the fields that its schema does not have until it is stored.

@@ -21,28 +21,13 @@ impl Core {
             found.ok_or_else(Failure::resource_not_found)
         };
         let handlers = served("bindings")?.handlers().map_err(internal)?;
-        let outcome = self.question(call, handlers).await?;
+        let check = |binding: &Value| check_binding(call.name, binding);
+        let outcome = self.question(call, handlers, check).await?;
         let binding = &outcome.object;
-
-        let name = text(binding, &["metadata", "name"]);
-        if call.name.is_empty() && name.is_empty() {
-            return Err(Failure::bad_request("Name parameter required."));
-        }
-        if !call.name.is_empty() && call.name != name {
-            let message = "name in URL does not match name in Binding object";
-            return Err(Failure::bad_request(message));
-        }
-        // The registry does not say that these faults are those of the request.
-        let faults = target_faults(binding);
-        match faults.as_slice() {
-            [] => {}
-            [fault] => return Err(Failure::new(500, "", fault.clone())),
-            all => return Err(Failure::new(500, "", format!("[{}]", all.join(", ")))),
-        }
 
         let pod = Call {
             served: served("pods")?,
-            name,
+            name: text(binding, &["metadata", "name"]),
             ..*call
         };
         let now = self.source.now();
@@ -54,6 +39,27 @@ impl Core {
             warnings: outcome.warnings,
             ..done(201)
         })
+    }
+}
+
+/// Checks a binding, with the name of the Pod in the path; that is empty if the body alone names it.
+///
+/// Behaviour: `Create` of `BindingREST` in `pkg/registry/core/pod/storage` of Kubernetes.
+fn check_binding(in_path: &str, binding: &Value) -> Result<(), Failure> {
+    let name = text(binding, &["metadata", "name"]);
+    if in_path.is_empty() && name.is_empty() {
+        return Err(Failure::bad_request("Name parameter required."));
+    }
+    if !in_path.is_empty() && in_path != name {
+        let message = "name in URL does not match name in Binding object";
+        return Err(Failure::bad_request(message));
+    }
+
+    // The registry does not say that these faults are those of the request.
+    match target_faults(binding).as_slice() {
+        [] => Ok(()),
+        [fault] => Err(Failure::new(500, "", fault.clone())),
+        all => Err(Failure::new(500, "", format!("[{}]", all.join(", ")))),
     }
 }
 

@@ -26,7 +26,8 @@ impl Core {
     pub(super) async fn evict(&self, call: &Call<'_>) -> Result<Answer, Failure> {
         let kind = GroupVersionKind::new("policy", "v1", "Eviction");
         let handlers = Resource::builtin(&kind).map_err(|error| internal(error.to_string()))?;
-        let outcome = self.question(call, &handlers).await?;
+        let check = |eviction: &Value| check_eviction(call.name, eviction);
+        let outcome = self.question(call, &handlers, check).await?;
         let evicted = self.evict_pod(call, &outcome.object).await;
         evicted.map_err(|failure| refused(&outcome.warnings, failure))?;
         Ok(Answer {
@@ -37,11 +38,6 @@ impl Core {
 
     /// Deletes the Pod that an eviction names.
     async fn evict_pod(&self, call: &Call<'_>, eviction: &Value) -> Result<(), Failure> {
-        if text(eviction, &["metadata", "name"]) != call.name {
-            let message = "name in URL does not match name in Eviction object";
-            return Err(Failure::bad_request(message));
-        }
-
         let options = eviction.get("deleteOptions");
         let mut options = DeleteOptions::read(&options.cloned().unwrap_or_default())?;
         options.dry_run |= call.query.all("dryRun").next().is_some();
@@ -130,6 +126,17 @@ impl Core {
             }
         }
     }
+}
+
+/// Checks an eviction, with the name of the Pod in the path.
+///
+/// Behaviour: `Create` of `EvictionREST` in `pkg/registry/core/pod/storage` of Kubernetes.
+fn check_eviction(in_path: &str, eviction: &Value) -> Result<(), Failure> {
+    if text(eviction, &["metadata", "name"]) == in_path {
+        return Ok(());
+    }
+    let message = "name in URL does not match name in Eviction object";
+    Err(Failure::bad_request(message))
 }
 
 /// A budget with one disruption less.

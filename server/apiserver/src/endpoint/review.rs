@@ -17,17 +17,15 @@ impl Core {
     /// `POST` of a review.
     pub(super) async fn review(&self, call: &Call<'_>) -> Result<Answer, Failure> {
         let handlers = call.served.handlers().map_err(internal)?;
-        let outcome = self.question(call, handlers).await?;
+        let review = call.served.description().and_then(|kind| kind.review);
+        let check = |object: &Value| check_review(call, review, object);
+        let outcome = self.question(call, handlers, check).await?;
         let object = &outcome.object;
 
-        let review = call.served.description().and_then(|kind| kind.review);
         let object = match review {
             // These answers have nothing of the question.
             Some(Review::Rules) => {
                 let namespace = text(object, &["spec", "namespace"]);
-                if namespace.is_empty() {
-                    return Err(Failure::bad_request("no namespace on request"));
-                }
                 let status = self.rules(call.user, namespace).await?;
                 let object = with(object, "metadata", map([]));
                 with(&with(&object, "spec", map([])), "status", status)
@@ -40,19 +38,9 @@ impl Core {
             }
             Some(Review::Token) => {
                 let token = text(object, &["spec", "token"]);
-                if token.is_empty() {
-                    let message = "token is required for TokenReview in authentication";
-                    return Err(Failure::bad_request(message));
-                }
                 with(object, "status", self.token_status(object, token).await)
             }
             Some(Review::Access) | None => {
-                let faults = validate_create(call.served.kind(), object);
-                if !faults.is_empty() {
-                    // The decoded object has no kind by which the answer could name it.
-                    let kind = GroupVersionKind::new(call.served.facts.group.clone(), "", "");
-                    return Err(Status::invalid(&kind, "", &faults).into());
-                }
                 with(object, "status", self.access_status(call, object).await?)
             }
         };
@@ -133,6 +121,29 @@ impl Core {
         let texts = texts.map(|(name, text)| (name, Value::from(text)));
         let allowed = ("allowed", decision.allowed.into());
         Ok(map([allowed].into_iter().chain(texts)))
+    }
+}
+
+/// Checks an object that asks a question.
+fn check_review(call: &Call<'_>, review: Option<Review>, object: &Value) -> Result<(), Failure> {
+    match review {
+        Some(Review::Rules) if text(object, &["spec", "namespace"]).is_empty() => {
+            Err(Failure::bad_request("no namespace on request"))
+        }
+        Some(Review::Token) if text(object, &["spec", "token"]).is_empty() => {
+            let message = "token is required for TokenReview in authentication";
+            Err(Failure::bad_request(message))
+        }
+        Some(Review::Access) | None => {
+            let faults = validate_create(call.served.kind(), object);
+            if faults.is_empty() {
+                return Ok(());
+            }
+            // The decoded object has no kind by which the answer could name it.
+            let kind = GroupVersionKind::new(call.served.facts.group.clone(), "", "");
+            Err(Status::invalid(&kind, "", &faults).into())
+        }
+        Some(_) => Ok(()),
     }
 }
 

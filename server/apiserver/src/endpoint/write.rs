@@ -224,17 +224,19 @@ impl Core {
         Ok((outcome, allocations))
     }
 
-    /// The object of a request that is not stored, read by the handlers of its kind and admitted.
+    /// The object of a request that is not stored, read by the handlers of its kind and admitted. `check` says what is wrong
+    /// with it, before anybody is asked who only validates.
     pub(super) async fn question(
         &self,
         call: &Call<'_>,
         handlers: &Resource,
+        check: impl FnOnce(&Value) -> Result<(), Failure>,
     ) -> Result<Outcome, Failure> {
         let options = call.query.request_options();
         let request = self.request(call, &options, self.source.now(), "");
         let mut outcome = handlers.question(&request, call.body)?;
         outcome.object = owned_by_action(&outcome.object, call.subresource);
-        self.admit_question(call, handlers, outcome).await
+        self.admit_question(call, handlers, outcome, check).await
     }
 
     fn request<'c>(
