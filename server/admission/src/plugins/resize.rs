@@ -5,7 +5,7 @@ use fieldmanager_structural::internal::Quantity;
 use fieldmanager_value::Value;
 
 use super::amounts::{amounts, are_equal, quantity, total};
-use super::object::{at, items, name, text};
+use super::object::{at, entries, items, name, text};
 use super::plugin::Plugin;
 use super::plugin::PluginSteps::Validate;
 use crate::{AdmissionAnswer, AdmissionOperation, AdmissionRequest, Admitted, Cluster, Denial};
@@ -64,11 +64,20 @@ fn check_features<'a>(
                 are_equal(&new, &old)
             })
         };
+        // kube-apiserver takes an empty map for another one than none, and LimitRanger makes empty maps.
+        let fills = request.subresource == "resize" && {
+            let ranges = cluster.list(("", "limitranges"), request.namespace);
+            !ranges.await?.is_empty()
+        };
+        let gets_map = |container: &Value| {
+            let is_empty = |side| entries(container, &["resources", side]).next().is_none();
+            fills && ["requests", "limits"].into_iter().any(is_empty)
+        };
         // A sidecar is resized as a container is.
         let containers = |of| items(of, &["initContainers"]);
-        let changes_init = containers(old)
-            .zip(containers(new))
-            .any(|(old, new)| text(old, &["restartPolicy"]) != "Always" && !stays(new, old));
+        let changes_init = containers(old).zip(containers(new)).any(|(old, new)| {
+            text(old, &["restartPolicy"]) != "Always" && (gets_map(old) || !stays(new, old))
+        });
         let needed = FEATURES.into_iter().zip([!stays(new, old), changes_init]);
         let mut needed: Vec<&str> = needed.filter_map(|(name, is)| is.then_some(name)).collect();
         if needed.is_empty() {
