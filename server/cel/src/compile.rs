@@ -8,7 +8,7 @@ use fieldmanager_value::internal::level;
 use fieldmanager_value::{Str, Value};
 
 use crate::rule::{Rule, rule};
-use crate::visible::{is_exposed, with_metadata};
+use crate::visible::is_exposed;
 
 /// The rules of a schema and of the schemas below it.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ pub(crate) fn compile(schema: &Structural, is_resource: bool) -> Option<Node> {
     if !has_rules(schema) {
         return None;
     }
-    let values = with_metadata(schema, is_resource);
+    let values = schema.with_metadata(is_resource);
     node(Source::Structure(schema), schema, &values, true)
 }
 

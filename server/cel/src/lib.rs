@@ -81,7 +81,7 @@ pub use evaluated::{BUDGET, Evaluated, RULE_BUDGET};
 pub mod internal {
     pub use crate::check::{CheckedRule, RefusedRule, RuleChecks, RuleOptions};
     pub use crate::url::{Url, parse as parse_url};
-    pub use crate::visible::{declare_metadata, is_exposed, with_metadata};
+    pub use crate::visible::is_exposed;
 }
 
 /// The compiled rules of a structural schema.

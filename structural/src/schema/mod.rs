@@ -1,6 +1,7 @@
 //! Structural schemas and the operations that they define on objects.
 
 mod complete;
+mod declared;
 mod default;
 mod duplicates;
 mod error;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use fieldmanager_cel::{InputType, internal::declare_metadata};
+use fieldmanager_cel::InputType;
 use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_structural::{FieldPath, GroupVersionKind, Structural};
 use fieldmanager_value::internal::level;
@@ -217,8 +217,8 @@ impl SchemaDocuments<'_> {
 
         let (own, schema) = schemas.iter().find(is_of)?;
         let schema = resolved(schemas, schema, &mut vec![own]);
-        let schema = Structural::from_value(&declare_metadata(&schema, true)).ok()?;
-        Some(InputType::Typed(name.into(), schema))
+        let schema = Structural::from_value(&schema).ok()?;
+        Some(InputType::Typed(name.into(), schema.with_metadata(true)))
     }
 }
 

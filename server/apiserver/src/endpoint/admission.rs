@@ -352,11 +352,9 @@ impl Cluster for Core {
         let Some(served) = registry.get(request.group, request.version, request.resource) else {
             return Vec::new();
         };
-        let others = registry.all().filter(|other| {
-            other.facts.plural == served.facts.plural
-                && other.storage_group() == served.storage_group()
-                && other.kind() != served.kind()
-                && other.supports_subresource(request.subresource)
+        let others = registry.all_stored_as(served.storage_group(), &served.facts.plural);
+        let others = others.iter().filter(|other| {
+            other.kind() != served.kind() && other.supports_subresource(request.subresource)
         });
         let equivalents = others.map(|other| Equivalent {
             group: other.facts.group.to_string(),

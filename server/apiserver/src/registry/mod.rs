@@ -113,7 +113,7 @@ impl Registry {
     }
 
     /// The resources whose objects are stored under a group and a plural: one for each version.
-    fn all_stored_as(&self, group: &str, plural: &str) -> &[Arc<Served>] {
+    pub(crate) fn all_stored_as(&self, group: &str, plural: &str) -> &[Arc<Served>] {
         let by_storage = self.by_storage.get_or_init(|| {
             let mut groups = ByStorage::new();
             for served in self.all().filter(|served| served.is_stored()) {

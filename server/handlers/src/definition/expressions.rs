@@ -5,9 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use fieldmanager_cel::internal::{
-    CheckedRule, RefusedRule, RuleChecks, RuleOptions, is_exposed, with_metadata,
-};
+use fieldmanager_cel::internal::{CheckedRule, RefusedRule, RuleChecks, RuleOptions, is_exposed};
 use fieldmanager_structural::internal::rule_struct;
 use fieldmanager_structural::{FieldError, FieldPath, Structural};
 use fieldmanager_value::internal::level;
@@ -121,10 +119,8 @@ impl Walk<'_> {
             // down.
             let values = match values {
                 None if member(map, KEYWORD).is_some() => {
-                    made = with_metadata(
-                        structural,
-                        is_root || flag(map, "x-kubernetes-embedded-resource"),
-                    );
+                    let is_resource = is_root || flag(map, "x-kubernetes-embedded-resource");
+                    made = structural.with_metadata(is_resource);
                     Some(&made)
                 }
                 values => values,
