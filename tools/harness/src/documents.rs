@@ -1,6 +1,7 @@
 //! Splits input into JSON or YAML documents.
 
 use fieldmanager_value::{Error, TextPosition, Value};
+use memchr::{memchr, memchr_iter};
 use serde::de::IgnoredAny;
 
 use crate::place::{Fault, Step};
@@ -328,22 +329,24 @@ fn is_marker(line: &str, marker: &str) -> bool {
 fn split_yaml(text: &str) -> Vec<(usize, &str)> {
     let mut parts = Vec::new();
     let (mut start, mut lines_before) = (0, 0);
-    // Whether the part has content; the next start marker then ends it.
-    let mut begun = false;
-    let mut at = 0;
+    // Whether the part has a start marker, so that the next one ends it.
+    let mut is_marked = false;
 
-    for (number, line) in text.split_inclusive('\n').enumerate() {
-        let starts = is_marker(line, "---");
-        if starts && begun {
-            parts.push((lines_before, text.get(start..at).unwrap_or_default()));
-            (start, lines_before) = (at, number);
-        }
-        begun = begun || starts || !is_blank(line);
-        at += line.len();
-
-        if is_marker(line, "...") {
-            parts.push((lines_before, text.get(start..at).unwrap_or_default()));
-            (start, lines_before, begun) = (at, number + 1, false);
+    let line_ends = memchr_iter(b'\n', text.as_bytes());
+    let line_starts = std::iter::once(0).chain(line_ends.map(|end| end + 1));
+    for (number, at) in line_starts.enumerate() {
+        let rest = text.get(at..).unwrap_or_default();
+        if is_marker(rest, "---") {
+            let before = text.get(start..at).unwrap_or_default();
+            if is_marked || !before.lines().all(is_blank) {
+                parts.push((lines_before, before));
+                (start, lines_before) = (at, number);
+            }
+            is_marked = true;
+        } else if is_marker(rest, "...") {
+            let end = memchr(b'\n', rest.as_bytes()).map_or(text.len(), |end| at + end + 1);
+            parts.push((lines_before, text.get(start..end).unwrap_or_default()));
+            (start, lines_before, is_marked) = (end, number + 1, false);
         }
     }
     parts.push((lines_before, text.get(start..).unwrap_or_default()));

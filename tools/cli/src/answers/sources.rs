@@ -7,6 +7,7 @@ use std::thread::Scope;
 use fieldmanager_harness::internal::{PlacedDocument, each_document, in_folder};
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::{Map, Value};
+use memchr::memmem;
 use tokio::sync::mpsc;
 
 use crate::error::Failure;
@@ -135,21 +136,23 @@ impl Sources {
         kinds: &[&str],
         act: impl FnMut(Result<SourceObject, Unreadable>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        self.each_of(|text| may_have(text, kinds), act)
+        self.each_of(|_| true, |_, text| may_have(text, kinds), act)
     }
 
-    /// The objects and faults of the documents whose text is wanted, which a thread reads while the caller deals with the ones
-    /// before. A file that cannot be read is the last one.
+    /// The objects and faults of the documents that are wanted, which a thread reads while the caller deals with the ones
+    /// before. `has_some` says of the index of a file whether it may have such a document, and `is_wanted` of the index and the
+    /// text of a document whether it is one. A file that cannot be read is the last one.
     pub(crate) fn read_ahead<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
-        is_wanted: impl Fn(&str) -> bool + Send + 'scope,
+        has_some: impl Fn(usize) -> bool + Send + 'scope,
+        is_wanted: impl Fn(usize, &str) -> bool + Send + 'scope,
     ) -> mpsc::Receiver<Result<FoundObject, Failure>> {
         let (found, next) = mpsc::channel(AHEAD);
         scope.spawn(move || {
             // A caller that fails takes no more objects. It reports its own error, and this one is dropped.
             let gone = |_| Failure::Other("the objects are not wanted".to_owned());
-            let read = self.each_of(is_wanted, |item| {
+            let read = self.each_of(has_some, is_wanted, |item| {
                 found.blocking_send(Ok(item)).map_err(gone)
             });
             read.or_else(|failure| found.blocking_send(Err(failure)))
@@ -159,10 +162,14 @@ impl Sources {
 
     fn each_of(
         &self,
-        is_wanted: impl Fn(&str) -> bool,
+        has_some: impl Fn(usize) -> bool,
+        is_wanted: impl Fn(usize, &str) -> bool,
         mut act: impl FnMut(Result<SourceObject, Unreadable>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        for path in &self.paths {
+        for (index, path) in self.paths.iter().enumerate() {
+            if !has_some(index) {
+                continue;
+            }
             let read;
             let text = match &self.stdin {
                 Some(text) if path.as_os_str() == "-" => text,
@@ -171,6 +178,7 @@ impl Sources {
                     &read
                 }
             };
+            let is_wanted = |text: &str| is_wanted(index, text);
             each_object(&files::name(path), text, &is_wanted, &mut act)?;
         }
 
@@ -269,7 +277,12 @@ pub(crate) fn may_have(text: &str, kinds: &[&str]) -> bool {
 /// The kind that a line of a document of YAML says the document has; `None` if none does or several do, or if the document is a
 /// list.
 pub(crate) fn said_kind(text: &str) -> Option<&str> {
-    let mut lines = text.lines().filter_map(|line| line.strip_prefix("kind:"));
+    let begins_line = |at: &usize| {
+        text.get(..*at)
+            .is_some_and(|before| before.is_empty() || before.ends_with('\n'))
+    };
+    let found = memmem::find_iter(text.as_bytes(), "kind:").filter(begins_line);
+    let mut lines = found.filter_map(|at| text.get(at + "kind:".len()..)?.lines().next());
     let kind = lines.next()?.split_whitespace().next()?;
     let kind = kind.trim_matches(['"', '\'']);
     let is_clear = lines.next().is_none() && !kind.is_empty() && !kind.ends_with("List");

@@ -21,13 +21,11 @@ pub(crate) struct TrialServer {
 }
 
 impl TrialServer {
-    /// Waits for a server. Everything that it does happens while something waits for it.
+    /// Waits for a server, whose requests have threads of their own.
     pub(crate) fn start<S: Into<TestServer>, E: std::fmt::Display>(
         built: impl Future<Output = Result<S, E>>,
     ) -> Result<Self, Failure> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+        let runtime = tokio::runtime::Runtime::new()?;
         let server = runtime.block_on(built);
         let server = server.map_err(|error| Failure::Other(error.to_string()))?;
         Ok(TrialServer {

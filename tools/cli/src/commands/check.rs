@@ -1,7 +1,9 @@
 //! `check`: what an API server would say to the objects of sources.
 
 use std::collections::{HashSet, VecDeque};
+use std::mem::ManuallyDrop;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
 
 use fieldmanager_apiserver::testing::{Reply, TestServer};
@@ -56,7 +58,8 @@ pub(crate) fn run(args: &VerdictArgs, files: Files) -> Result<ExitCode, Failure>
         .unions(args.unions)
         .page(false)
         .collection(Collection::Stepped);
-    let server = TrialServer::start(server.build())?;
+    // The process ends with the command. To free all objects before took a twentieth of its time.
+    let server = ManuallyDrop::new(TrialServer::start(server.build())?);
     let mut checker = Checker {
         args,
         server: &server,
@@ -65,20 +68,40 @@ pub(crate) fn run(args: &VerdictArgs, files: Files) -> Result<ExitCode, Failure>
         faults: HashSet::new(),
     };
 
+    // What the first step finds in a file says which of the others need it.
+    let mut found: Vec<AtomicU8> = Vec::new();
+    found.resize_with(sources.len(), AtomicU8::default);
     for step in 0..=STEPS.len() {
-        // Most documents say their kind, and are read once.
-        let kinds = STEPS.get(step).copied().unwrap_or_default();
-        let is_wanted = move |text: &str| match said_kind(text) {
-            Some(kind) => step_of(kind) == step,
-            None => may_have(text, kinds),
+        let has_some = |file: usize| {
+            let steps = found
+                .get(file)
+                .map_or(0, |of_file| of_file.load(Ordering::Relaxed));
+            step == 0 || steps & (1 << step) != 0
+        };
+        let is_wanted = |file: usize, text: &str| {
+            let steps = steps_of(text);
+            if let Some(of_file) = found.get(file) {
+                of_file.fetch_or(steps, Ordering::Relaxed);
+            }
+            steps & (1 << step) != 0
         };
         thread::scope(|scope| {
-            let next = sources.read_ahead(scope, is_wanted);
+            let next = sources.read_ahead(scope, has_some, is_wanted);
             server.wait(checker.judge_all(next, step))
         })?;
     }
 
     checker.report.finish()
+}
+
+/// The steps of the objects that a document may have, each a bit. Most documents say their kind, and are read once.
+fn steps_of(text: &str) -> u8 {
+    if let Some(kind) = said_kind(text) {
+        return 1 << step_of(kind);
+    }
+    let may_be = |step: &usize| may_have(text, STEPS.get(*step).copied().unwrap_or_default());
+    let steps = (0..=STEPS.len()).filter(may_be);
+    steps.fold(0, |steps, step| steps | 1 << step)
 }
 
 /// The index of the step in which objects of a kind are created; that behind all steps if they are only tried.
