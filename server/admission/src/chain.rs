@@ -32,7 +32,8 @@ async fn mutate_in_rounds(
     cluster: &dyn Cluster,
 ) -> Result<Admitted, Denial> {
     let mut all = Admitted::default();
-    let mut rounds: Vec<Option<Round>> = vec![None; participants.len()];
+    let mut rounds: Vec<Option<Round>> = Vec::new();
+    rounds.resize_with(participants.len(), || None);
     // One more round at most: participants that undo each other would never come to an end.
     for _ in 0..2 {
         for (participant, round) in participants.iter().zip(&mut rounds) {

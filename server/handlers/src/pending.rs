@@ -11,6 +11,7 @@ use crate::metadata;
 use crate::outcome::{Outcome, Refused};
 use crate::part::{Inner, Options};
 use crate::request::{Method, Request};
+use crate::scale;
 use crate::state::Write;
 use crate::write::Read;
 
@@ -89,6 +90,19 @@ impl<'r> Pending<'r> {
     /// The object before the request, in the same form; `None` if the request creates it.
     pub fn old(&self) -> Option<&Value> {
         self.read.stored.map(|_| &self.read.seen)
+    }
+
+    /// The object before the request as those get it who only validate: the live `Scale` has no owners.
+    ///
+    /// Behaviour: `toScaleUpdateValidation` of `k8s.io/apiextensions-apiserver/pkg/registry/customresource/etcd.go`.
+    pub fn validated_old(&self) -> Option<Value> {
+        let old = self.old()?;
+        let is_scale = self.write.scale().is_some();
+        Some(if is_scale {
+            scale::validated(old)
+        } else {
+            old.clone()
+        })
     }
 
     /// Adds warnings to those of the answer.

@@ -146,6 +146,18 @@ pub(crate) fn lacks_replicas(scale: &Value) -> bool {
     at(scale, &["spec".into(), "replicas".into()]).and_then(Value::as_i64) == Some(NO_REPLICAS)
 }
 
+/// A live `Scale` for its validation: without owners, and without the mark of missing replicas.
+pub(crate) fn validated(scale: &Value) -> Value {
+    let scale = metadata::with(scale, vec![("managedFields", None)]);
+    match &scale {
+        Value::Map(fields) if lacks_replicas(&scale) => {
+            let spec = Some(Value::Map(Map::new()));
+            Value::Map(fields.with_edits(vec![("spec".into(), spec)]))
+        }
+        _ => scale,
+    }
+}
+
 /// The value at a path of field names.
 fn at<'v>(object: &'v Value, path: &[Str]) -> Option<&'v Value> {
     path.iter().try_fold(object, |value, name| value.get(name))

@@ -6,7 +6,7 @@
     reason = "a failed test panics"
 )]
 
-use fieldmanager_handlers::{Action, Outcome, Refused, Request, Resource, Subresource};
+use fieldmanager_handlers::{Action, Method, Outcome, Refused, Request, Resource, Subresource};
 use fieldmanager_managedfields::RequestOptions;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::crd::CustomResource;
@@ -797,4 +797,30 @@ fn a_new_owner_of_the_replicas_of_a_scale_has_no_time() {
         "a new owner of the replicas has no time"
     );
     assert_eq!(of_hpa.get("subresource"), Some(&"scale".into()));
+}
+
+#[test]
+fn the_live_scale_that_is_validated_has_no_owners_and_no_mark() {
+    let shop = fieldmanager_testing::shop_with_scale();
+    let shops = Resource::custom(&CustomResource::from_value(&shop).unwrap(), "v1").unwrap();
+    let body =
+        br#"{"apiVersion":"example.com/v1","kind":"Shop","metadata":{"name":"a"},"spec":{}}"#;
+    let created = shops
+        .create(&request("").namespace("shop"), None, body)
+        .unwrap();
+    let live = stored(&created, "1");
+    let scale = request("a")
+        .namespace("shop")
+        .subresource(Subresource::Scale);
+    let body = br#"{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"a"},"spec":{"replicas":3}}"#;
+    let pending = shops
+        .begin(&scale, Method::Update, Some(&live), body)
+        .unwrap();
+
+    // Whoever changes the scale sees the mark.
+    let replicas = |scale: &Value| scale.get("spec")?.get("replicas")?.as_i64();
+    assert_eq!(replicas(pending.old().unwrap()), Some(i32::MIN.into()));
+    let validated = pending.validated_old().unwrap();
+    assert_eq!(replicas(&validated), None);
+    assert_eq!(metadata(&validated, "managedFields"), None);
 }

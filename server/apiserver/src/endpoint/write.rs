@@ -197,11 +197,7 @@ impl Core {
         self.check_grant(call, pending.object(), pending.old())
             .await?;
 
-        // The live scale that is validated has no owners.
-        let old = pending.old().map(|old| match call.subresource {
-            "scale" => with_metadata(old, "managedFields", None),
-            _ => old.clone(),
-        });
+        let old = pending.validated_old();
         let mut outcome = pending.finish()?;
         check_deadline()?;
         if creates {
