@@ -38,7 +38,9 @@ impl<'r> Write<'r> {
         fields: &ScaleFields,
         after: &Value,
     ) -> Result<Value, Status> {
-        if scale::lacks_replicas(after) {
+        // A struct has a default for the replicas, so that no scale of it has the mark.
+        let is_struct = self.resource.object.policy.form == Form::Struct;
+        if !is_struct && scale::lacks_replicas(after) {
             let path = status::quoted(&fields.replicas_path());
             return Err(Status::bad_request(format!(
                 "the spec replicas field {path} cannot be empty"
@@ -46,7 +48,7 @@ impl<'r> Write<'r> {
         }
 
         // The storage of the `Scale` of a struct names the subresource and validates it. A map is validated as a whole.
-        if self.resource.object.policy.form == Form::Struct {
+        if is_struct {
             let plural = format!("{}/scale", self.resource.plural);
             let target = Target {
                 plural: &plural,

@@ -133,7 +133,7 @@ impl DeleteOptions {
             (None, Some(false)) => Some(Propagation::Background),
             (None, None) => None,
             (Some(other), _) => {
-                let accepted = ["Background", "Foreground", "Orphan"];
+                let accepted = ["Foreground", "Background", "Orphan", "nil"];
                 errors.push(FieldError::not_supported(
                     FieldPath::root("propagationPolicy"),
                     other,
@@ -191,17 +191,21 @@ impl DeleteOptions {
     pub(super) fn check(&self, served: &Served, live: &Value) -> Result<(), Failure> {
         let failed = |what: &str, wanted: &str, found: &str, since: &str| {
             let name = text(live, &["metadata", "name"]);
-            let message = format!(
-                "Operation cannot be fulfilled on {} {name:?}: the {what} in the precondition ({wanted}) does not match \
-                 the {what} in record ({found}). The object might have been {since}",
-                served.group_kind(),
-            );
-            Failure::about(
-                409,
-                "Conflict",
-                (&served.facts.group, &served.facts.kind, name),
-                message,
-            )
+            // The registry of namespaces has words of its own.
+            let (kind, subject, reason) = if served.is(|kind| kind.is_namespace) {
+                let reason = format!(
+                    "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+                );
+                (&served.facts.plural, served.group_resource(), reason)
+            } else {
+                let reason = format!(
+                    "the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). The object \
+                     might have been {since}"
+                );
+                (&served.facts.kind, served.group_kind(), reason)
+            };
+            let message = format!("Operation cannot be fulfilled on {subject} {name:?}: {reason}");
+            Failure::about(409, "Conflict", (&served.facts.group, kind, name), message)
         };
 
         // The uid is compared first: another object of the name has another revision too.
@@ -273,8 +277,10 @@ impl DeleteOptions {
                     DeletionEffect::Mark(marked)
                 };
             }
+            // The registry of namespaces reads the options of the first deletion alone.
+            Some(_) if pending_namespace => return DeletionEffect::Nothing,
             Some(_) if changed && !wanted.is_empty() => return DeletionEffect::Mark(object),
-            Some(_) if wanted.is_empty() && !pending_namespace => return DeletionEffect::Remove,
+            Some(_) if wanted.is_empty() => return DeletionEffect::Remove,
             Some(_) => return DeletionEffect::Nothing,
             None => {}
         }

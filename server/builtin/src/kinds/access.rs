@@ -77,6 +77,7 @@ pub(super) const KINDS: &[KindDescription] = &[
         ..KindDescription::of("certificates.k8s.io", &["v1"], "CertificateSigningRequest")
     },
     KindDescription {
+        checks: checks::certificates::trust_bundle,
         name_faults: Some(checks::names::trust_bundle),
         labels: &[NAME, "spec.signerName"],
         label_fault: UNSUPPORTED_LABEL,

@@ -8,6 +8,7 @@ use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 
 use super::field::Field;
+use super::names;
 use crate::base64::pem_types;
 use crate::place::Errors;
 
@@ -15,6 +16,7 @@ const LEGACY_SIGNER: &str = "kubernetes.io/legacy-unknown";
 const MOST_DOMAIN_BYTES: usize = 253;
 const MOST_SIGNER_BYTES: usize = 571;
 const MOST_UID_BYTES: usize = 128;
+const MOST_BUNDLE_BYTES: usize = 1 << 20;
 /// The limits of the lifetime of certificates of Pods, in seconds: the least, and the most of other signers and of those
 /// of Kubernetes.
 const LIFETIMES: (i64, i64, i64) = (3600, 91 * 86_400, 86_400);
@@ -269,6 +271,49 @@ fn labels(signer: &Field<'_>, part: &str, syntax: NameSyntax, errors: &mut Error
 pub(super) fn bundle_name(name: &str) -> Vec<String> {
     let own = name.rsplit_once(':').map_or(name, |(_, own)| own);
     NameSyntax::Subdomain.faults(own, false)
+}
+
+/// Checks a bundle of certificates, which are not parsed.
+///
+/// Behaviour: `ValidateClusterTrustBundle` of `pkg/apis/certificates/validation` of Kubernetes.
+pub(crate) fn trust_bundle(object: &Field<'_>, errors: &mut Errors) {
+    let (name, spec) = (object.get("metadata").get("name"), object.get("spec"));
+    let (signer, bundle) = (spec.get("signerName"), spec.get("trustBundle"));
+    // The name of a new object is checked with its metadata. Another signer may make it wrong.
+    if let Some(whole) = object.value.filter(|_| object.is_update()) {
+        name.faults(names::trust_bundle(whole, name.text(), false), errors);
+    }
+    if !signer.is_empty() {
+        signer_name(&signer, errors);
+    }
+    if !object.is_update() || bundle.is_changed() {
+        trust_anchors(&bundle, errors);
+    }
+    signer.immutable_text(errors);
+}
+
+/// Requires blocks of certificates.
+fn trust_anchors(bundle: &Field<'_>, errors: &mut Errors) {
+    if bundle.text().len() > MOST_BUNDLE_BYTES {
+        let path = bundle.path.clone();
+        errors.push(FieldError::too_long(path, MOST_BUNDLE_BYTES));
+        return;
+    }
+    let mut refuse = |detail: String| {
+        errors.push(FieldError::invalid(
+            bundle.path.clone(),
+            "<value omitted>",
+            detail,
+        ));
+    };
+    let types = pem_types(bundle.text().as_bytes());
+    let is_wrong = |(_, ty): &(usize, &String)| *ty != "CERTIFICATE";
+    for (index, ty) in types.iter().enumerate().filter(is_wrong) {
+        refuse(format!("entry {index} has bad block type: {ty}"));
+    }
+    if types.is_empty() {
+        refuse("at least one trust anchor must be provided".to_owned());
+    }
 }
 
 /// Checks a new request of a Pod. An update may not change it, which is not checked.

@@ -99,19 +99,23 @@ pub(crate) fn priority_level(level: &Field<'_>, errors: &mut Errors) {
     }
 
     // An exempt level may leave out its member; a limited one may not.
-    let mut require = |field: &Field<'_>, is_wanted: bool, may_be_absent: bool| match field.is_set()
-    {
-        true if !is_wanted => field.forbid("", errors),
-        false if is_wanted && !may_be_absent => field.missing("", errors),
-        _ => {}
-    };
-    require(&exempt, ty.text() == "Exempt", true);
-    require(&limited, ty.text() == "Limited", false);
-    require(&ty, true, false);
+    require_member(&exempt, ty.text() == "Exempt", true, errors);
+    require_member(&limited, ty.text() == "Limited", false, errors);
+    ty.require("", errors);
 
     if limited.is_set() {
-        require(&queuing, response.get("type").text() == "Queue", false);
-        require(&response.get("type"), true, false);
+        let response = response.get("type");
+        require_member(&queuing, response.text() == "Queue", false, errors);
+        response.require("", errors);
+    }
+}
+
+/// Checks that a member of a union is there if, and only if, the discriminator wants it.
+fn require_member(member: &Field<'_>, is_wanted: bool, may_be_absent: bool, errors: &mut Errors) {
+    match member.is_set() {
+        true if !is_wanted => member.forbid("", errors),
+        false if is_wanted && !may_be_absent => member.missing("", errors),
+        _ => {}
     }
 }
 

@@ -7,7 +7,7 @@ use fieldmanager_structural::internal::NameSyntax;
 use fieldmanager_value::{Map, Str, Value};
 
 use super::field::Field;
-use super::{network, pods, selector, workloads};
+use super::{cron, network, pods, selector, workloads};
 use crate::place::{Errors, IMMUTABLE, Place};
 use crate::shown;
 
@@ -503,7 +503,12 @@ pub(crate) fn cron_job(object: &Field<'_>, errors: &mut Errors) {
     if was_empty {
         spec.require("schedule", "", errors);
     }
+    schedule(object, errors);
     spec.non_negative("startingDeadlineSeconds", errors);
+    let zone = object.get("spec").get("timeZone");
+    if zone.is_set() && (zone.is_changed() || !object.is_update()) {
+        zone.faults(Vec::from_iter(zone_fault(zone.text())), errors);
+    }
     spec.require_one_of("concurrencyPolicy", &["Allow", "Forbid", "Replace"], errors);
     spec.check("jobTemplate", job_template, errors);
     spec.non_negative("successfulJobsHistoryLimit", errors);
@@ -515,6 +520,52 @@ pub(crate) fn cron_job(object: &Field<'_>, errors: &mut Errors) {
     if !was_empty {
         spec.require("schedule", "", errors);
     }
+}
+
+/// Checks the times of a schedule.
+///
+/// Behaviour: `validateScheduleFormat` of `pkg/apis/batch/validation` of Kubernetes.
+fn schedule(object: &Field<'_>, errors: &mut Errors) {
+    let schedule = object.get("spec").get("schedule");
+    if schedule.is_empty() {
+        return;
+    }
+    schedule.faults(Vec::from_iter(cron::check(schedule.text()).err()), errors);
+
+    // A schedule that had a zone may keep it.
+    if schedule.text().contains("TZ") {
+        let had_zone = schedule.before().text().contains("TZ");
+        let has_field = object.get("spec").get("timeZone").is_set();
+        let detail = "cannot use both timeZone field and TZ or CRON_TZ in schedule";
+        schedule.invalid_if(had_zone && has_field, detail, errors);
+        let detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
+        schedule.invalid_if(!had_zone, detail, errors);
+    }
+}
+
+/// What is wrong with the name of a time zone.
+///
+/// Behaviour: `validateTimeZone` of `pkg/apis/batch/validation` of Kubernetes.
+fn zone_fault(name: &str) -> Option<String> {
+    if name.is_empty() {
+        return Some("timeZone must be nil or non-empty string".to_owned());
+    }
+    let is_part = |part: &str| {
+        let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b".-_+".contains(&byte);
+        !matches!(part, "." | "..")
+            && !part.starts_with('-')
+            && (1..=14).contains(&part.len())
+            && part.bytes().all(is_letter)
+    };
+    if !name.split('/').all(is_part) {
+        return Some(format!("unknown time zone {name}"));
+    }
+    if name.eq_ignore_ascii_case("Local") {
+        let detail =
+            "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
+        return Some(detail.to_owned());
+    }
+    cron::check_zone(name).err()
 }
 
 /// Checks the template of the jobs of a schedule.

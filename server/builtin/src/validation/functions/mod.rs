@@ -9,6 +9,7 @@ pub(crate) mod claim;
 pub(crate) mod classes;
 mod conditions;
 pub(crate) mod config;
+mod cron;
 pub(crate) mod devices;
 pub(crate) mod field;
 mod formats;

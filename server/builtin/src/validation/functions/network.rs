@@ -520,6 +520,12 @@ fn service_ranges(ranges: &Field<'_>, errors: &mut Errors) {
 pub(crate) fn ip_address(object: &Field<'_>, errors: &mut Errors) {
     let parent = object.get("spec").get("parentRef");
     if object.is_update() {
+        // The generated validation of Kubernetes checks what an update changes, the rest a creation alone.
+        if parent.is_changed() && parent.is_set() {
+            for name in ["resource", "name"] {
+                parent.get(name).require("", errors);
+            }
+        }
         parent.immutable_hidden(errors);
         return;
     }
