@@ -21,15 +21,11 @@ pub(crate) struct TrialServer {
 }
 
 impl TrialServer {
-    /// Waits for a server, whose requests have a thread of their own.
+    /// Waits for a server, whose requests have threads of their own.
     pub(crate) fn start<S: Into<TestServer>, E: std::fmt::Display>(
         built: impl Future<Output = Result<S, E>>,
     ) -> Result<Self, Failure> {
-        // One thread for requests is enough beside the one that reads, and each more has memory of its own.
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()?;
+        let runtime = Runtime::new()?;
         let server = runtime.block_on(built);
         let server = server.map_err(|error| Failure::Other(error.to_string()))?;
         Ok(TrialServer {

@@ -45,6 +45,12 @@ const STEPS: [&[&str]; 3] = [
 /// The number of objects about which the server is asked at the same time. Each may be a definition of some MB.
 const TOGETHER: usize = 4;
 
+/// The path of definitions.
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/// The message of a fault of strict decoding.
+const UNKNOWN: &str = "unknown field";
+
 /// The query of a request that is only tried.
 const TRY: &str = "dryRun=All&fieldValidation=Strict&fieldManager=fieldmanager";
 
@@ -162,7 +168,7 @@ impl Checker<'_> {
             tokio::select! {
                 Some(done) = asked.next() => {
                     earlier.pop_front();
-                    self.conclude(done, step)?;
+                    self.conclude(done).await?;
                 }
                 found = next.recv(), if asked.len() < TOGETHER => {
                     let Some(found) = found.transpose()? else { break };
@@ -170,7 +176,7 @@ impl Checker<'_> {
                         .as_ref()
                         .map_or(true, |item| earlier.iter().any(|other| depends(step, &item.object, other)));
                     if waits {
-                        self.conclude_all(&mut asked, step).await?;
+                        self.conclude_all(&mut asked).await?;
                         earlier.clear();
                     }
 
@@ -186,17 +192,13 @@ impl Checker<'_> {
             }
         }
 
-        self.conclude_all(&mut asked, step).await
+        self.conclude_all(&mut asked).await
     }
 
     /// Waits for all answers, and reports the verdicts.
-    async fn conclude_all(
-        &mut self,
-        asked: &mut FuturesOrdered<Asking>,
-        step: usize,
-    ) -> Result<(), Failure> {
+    async fn conclude_all(&mut self, asked: &mut FuturesOrdered<Asking>) -> Result<(), Failure> {
         while let Some(done) = asked.next().await {
-            self.conclude(done, step)?;
+            self.conclude(done).await?;
         }
         Ok(())
     }
@@ -248,10 +250,9 @@ impl Checker<'_> {
     }
 
     /// Reports the verdict on an object.
-    fn conclude(
+    async fn conclude(
         &mut self,
         asked: Result<Result<AskedObject, Failure>, JoinError>,
-        step: usize,
     ) -> Result<(), Failure> {
         let asked = asked.map_err(|error| Failure::Other(error.to_string()))?;
         let AskedObject {
@@ -260,21 +261,23 @@ impl Checker<'_> {
             reply,
         } = asked?;
         if let Some(reply) = reply {
-            if reply.code < 400 && step < STEPS.len() {
-                self.catalogue.add(&item.object);
-            }
-            self.enter(&mut verdict, &item, &reply);
+            self.enter(&mut verdict, &item, &reply).await?;
         }
         self.report.add(verdict)
     }
 
     /// Enters the answer of the server into a verdict.
-    fn enter(&mut self, verdict: &mut ObjectVerdict, item: &SourceObject, reply: &Reply) {
+    async fn enter(
+        &mut self,
+        verdict: &mut ObjectVerdict,
+        item: &SourceObject,
+        reply: &Reply,
+    ) -> Result<(), Failure> {
         verdict.code = reply.code;
         verdict.warnings.clone_from(&reply.warnings);
         if reply.code < 400 {
             verdict.kind = VerdictKind::Accepted;
-            return;
+            return Ok(());
         }
         let body = reply.body();
         verdict.kind = VerdictKind::Refused;
@@ -295,8 +298,11 @@ impl Checker<'_> {
         if faults.is_empty() {
             faults = strict_faults(&verdict.message);
         }
+        if faults.iter().any(|(_, message)| message == UNKNOWN) {
+            self.learn(&item.object).await?;
+        }
         let faults = faults.into_iter().map(|(path, message)| {
-            let is_unknown = message == "unknown field";
+            let is_unknown = message == UNKNOWN;
             let nearest = is_unknown.then(|| self.catalogue.nearest(&item.object, &path));
             VerdictFault {
                 line: item.line(&path),
@@ -307,6 +313,25 @@ impl Checker<'_> {
         });
         verdict.faults = faults.collect();
         verdict.faults.sort_by_key(|fault| fault.line);
+        Ok(())
+    }
+
+    /// Finds the definition of the kind of an object on the server. All of them would be as much memory as the server has.
+    async fn learn(&mut self, object: &Value) -> Result<(), Failure> {
+        let kind = object.declared_kind();
+        let (path, _) = self.server.place(object, "");
+        let plural = path.as_deref().and_then(|path| path.rsplit('/').next());
+        let Some(plural) = plural.filter(|_| self.catalogue.definition(&kind).is_none()) else {
+            return Ok(());
+        };
+
+        let path = format!("{DEFINITIONS}/{plural}.{}", kind.group);
+        let reply = request(&self.server.server(), "GET", &path, &Json::Null).await?;
+        if reply.code == 200 {
+            let definition: Result<Value, _> = serde_json::from_value(reply.body());
+            self.catalogue.add(&definition.unwrap_or_default());
+        }
+        Ok(())
     }
 }
 
