@@ -4,7 +4,7 @@
 //! which are changed so that their types are wrong. With op `crd`, it is a definition with such rules at several levels, and
 //! the answers are the errors of its validation.
 
-use fieldmanager_cel::internal::{RuleChecks, RuleOptions, with_metadata};
+use fieldmanager_cel::internal::{RuleChecks, RuleOptions};
 use fieldmanager_handlers::internal::errors_of_definition;
 use fieldmanager_structural::Structural;
 use serde_json::{Map, Value as Json, json};
@@ -116,7 +116,7 @@ fn answer(case: &Json, tally: &mut Tally) -> Json {
     }
 
     let schema = match Structural::from_value(&own(member(case, "schema"))) {
-        Ok(schema) => with_metadata(&schema, false),
+        Ok(schema) => schema.with_metadata(false),
         Err(error) => return json!({"conversionError": error.to_string()}),
     };
     let mut checks = RuleChecks::new(&schema);

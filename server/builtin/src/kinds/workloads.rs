@@ -51,7 +51,7 @@ pub(super) const KINDS: &[KindDescription] = &[
     },
     KindDescription {
         checks: checks::jobs::job,
-        subresource_checks: &[("status", checks::jobs::job_status)],
+        subresource_checks: &[("status", checks::job_status::job)],
         warnings: warnings::workloads::job,
         is_defaulted_when_stored: true,
         keeps_dependents: true,

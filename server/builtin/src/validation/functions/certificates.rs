@@ -316,12 +316,13 @@ fn trust_anchors(bundle: &Field<'_>, errors: &mut Errors) {
     }
 }
 
-/// Checks a new request of a Pod. An update may not change it, which is not checked.
+/// Checks a new request of a Pod, which an update may not change.
 pub(crate) fn pod_request(request: &Field<'_>, errors: &mut Errors) {
+    let spec = request.get("spec");
     if request.is_update() {
+        spec.immutable(errors);
         return;
     }
-    let spec = request.get("spec");
     let signer = spec.get("signerName");
     signer_name(&signer, errors);
     for name in ["pod", "serviceAccount", "node"] {

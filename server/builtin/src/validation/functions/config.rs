@@ -401,13 +401,12 @@ fn scope_selector(spec: &Field<'_>, errors: &mut Errors) {
         );
         let [scope_path, operator_path, values_path] =
             ["scopeName", "operator", "values"].map(|name| terms.path.child(name));
-        if !SCOPES.contains(&scope) {
-            errors.push(FieldError::invalid(scope_path, scope, "unsupported scope"));
-        }
-
         // A scope is compared with the resources once, however many terms name it.
         let misfits = |(name, _): (&str, Field<'_>)| is_quota_resource(name) && !fits(scope, name);
         let is_restricted = SCOPES.contains(&scope) || scope == "CrossNamespacePodAffinity";
+        if !is_restricted {
+            errors.push(FieldError::invalid(scope_path, scope, "unsupported scope"));
+        }
         if is_restricted && found.insert(scope) && spec.get("hard").entries().any(misfits) {
             let shown = shown::json("ScopeSelector", selector.value);
             errors.push(shown::invalid(

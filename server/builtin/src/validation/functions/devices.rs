@@ -33,11 +33,32 @@ pub(crate) fn claim(claim: &Field<'_>, errors: &mut Errors) {
     }
 }
 
+/// The metadata that a template may not have.
+const UNTEMPLATED: [&str; 13] = [
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+];
+
 pub(crate) fn claim_template(template: &Field<'_>, errors: &mut Errors) {
     let spec = template.get("spec");
     if template.is_update() {
         spec.immutable_as("ResourceClaimTemplateSpec", errors);
         return;
+    }
+    for name in UNTEMPLATED {
+        let field = spec.get("metadata").get(name);
+        field.forbid_if(!field.is_empty(), "cannot be set", errors);
     }
     let annotations = spec.get("metadata").get("annotations");
     for (key, _) in annotations.entries() {

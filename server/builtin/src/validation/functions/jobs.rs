@@ -447,51 +447,6 @@ fn has_condition(status: &Place<'_>, ty: &str, value: &str) -> bool {
         .any(|condition| is(condition, "type", ty) && is(condition, "status", value))
 }
 
-/// Checks the counts of a status, and what an update of it may not change.
-pub(crate) fn job_status(job: &Field<'_>, errors: &mut Errors) {
-    let (spec, status) = (job.get("spec"), job.get("status"));
-    for name in ["active", "succeeded", "failed", "ready", "terminating"] {
-        status.get(name).non_negative(errors);
-    }
-
-    // A counter without a value is 0.
-    let decreases = |name: &str, errors: &mut Errors| {
-        let (path, count) = (status.get(name).path, status.get(name).number());
-        if count < status.before().get(name).number() {
-            errors.push(FieldError::invalid(
-                path,
-                count,
-                format!("cannot decrease the {name} counter"),
-            ));
-        }
-    };
-    decreases("failed", errors);
-    // An elastic job that is scaled down no longer counts the successes of removed indexes.
-    let is_scalable = spec.get("completionMode").text() == "Indexed"
-        && spec.get("completions").value == spec.get("parallelism").value;
-
-    if !is_scalable {
-        decreases("succeeded", errors);
-    }
-    let completion = status.get("completionTime");
-    if completion.is_set() && completion.before().is_set() {
-        completion.immutable(errors);
-    }
-
-    let has = |status: &Field<'_>, value: &str| {
-        status
-            .place()
-            .is_some_and(|status| has_condition(&status, "Suspended", value))
-    };
-    // The start time is reset while the job is suspended and when it resumes.
-    let is_resuming = has(&status.before(), "True") && has(&status, "False");
-    let is_suspended = spec.get("suspend").value == Some(&Value::Bool(true));
-    let start = status.get("startTime");
-    let is_kept = !start.before().is_set() || is_suspended || is_resuming;
-    let detail = "field is immutable for unsuspended job once set";
-    start.invalid_if(start.is_changed() && !is_kept, detail, errors);
-}
-
 pub(crate) fn cron_job(object: &Field<'_>, errors: &mut Errors) {
     let Some(spec) = object.get("spec").place() else {
         return;

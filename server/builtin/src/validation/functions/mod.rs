@@ -13,6 +13,7 @@ mod cron;
 pub(crate) mod devices;
 pub(crate) mod field;
 mod formats;
+pub(crate) mod job_status;
 pub(crate) mod jobs;
 pub(crate) mod names;
 pub(crate) mod network;

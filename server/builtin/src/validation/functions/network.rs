@@ -521,7 +521,9 @@ pub(crate) fn ip_address(object: &Field<'_>, errors: &mut Errors) {
     let parent = object.get("spec").get("parentRef");
     if object.is_update() {
         // The generated validation of Kubernetes checks what an update changes, the rest a creation alone.
-        if parent.is_changed() && parent.is_set() {
+        if parent.is_changed() && !parent.is_set() {
+            parent.missing("", errors);
+        } else if parent.is_changed() {
             for name in ["resource", "name"] {
                 parent.get(name).require("", errors);
             }
