@@ -250,6 +250,7 @@ def compare(numbers, kind, sides, count):
     found, verdicts = [], collections.Counter()
 
     def send(title, method, path, body, content):
+        """Whether both servers do the same."""
         answers = [masked(manifests.common(side.send(method, path, body, content), body)) for side in sides]
         verdicts[f"{answers[0]['code']}"] += 1
         different = list(manifests.differences(*answers))
@@ -258,7 +259,7 @@ def compare(numbers, kind, sides, count):
         if different and not list(manifests.differences(*map(manifests.in_order, answers))):
             different = [(".body.details.causes", "one order", "another order")]
         found.extend((kind.kind, title, *one, (method, path, body)) for one in different)
-        return answers[0]
+        return answers[0]["code"] == answers[1]["code"]
 
     send("first create", "POST", kind.collection, kind.object, "application/json")
     one = f"{kind.collection}/{kind.object['metadata']['name']}"
@@ -274,7 +275,12 @@ def compare(numbers, kind, sides, count):
         for field in ("uid", "creationTimestamp", "resourceVersion"):
             live["metadata"].pop(field, None)
         title, method, path, body, content = request_of(numbers, kind, live)
-        send(title, method, path, body, content)
+        if not send(title, method, path, body, content):
+            # The objects are different now.
+            for side in sides:
+                side.send("PATCH", one, {"metadata": {"finalizers": None}}, PATCHES["merge"])
+                side.send("DELETE", f"{one}?gracePeriodSeconds=0")
+                side.send("POST", kind.collection, kind.object)
     return found, verdicts
 
 

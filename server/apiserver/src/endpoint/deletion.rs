@@ -205,7 +205,9 @@ impl DeleteOptions {
                 (&served.facts.kind, served.group_kind(), reason)
             };
             let message = format!("Operation cannot be fulfilled on {subject} {name:?}: {reason}");
-            Failure::about(409, "Conflict", (&served.facts.group, kind, name), message)
+            // Events are those of the first group at both of their versions.
+            let group = served.storage_group();
+            Failure::about(409, "Conflict", (group, kind, name), message)
         };
 
         // The uid is compared first: another object of the name has another revision too.

@@ -148,7 +148,7 @@ impl Served {
 
     /// `Deployment.apps`: the kind as messages name it.
     pub(crate) fn group_kind(&self) -> String {
-        in_group(&self.facts.kind, &self.facts.group)
+        in_group(&self.facts.kind, self.storage_group())
     }
 
     /// The handlers of requests that write. The error is a message.

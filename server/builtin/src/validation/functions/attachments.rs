@@ -21,9 +21,10 @@ const MOST_DRIVER_BYTES: usize = 63;
 pub(crate) fn attachment(attachment: &Field<'_>, errors: &mut Errors) {
     let spec = attachment.get("spec");
     let (attacher, source) = (spec.get("attacher"), spec.get("source"));
-    // The generated validation of Kubernetes checks the attacher, at the end, if the rest is not refused as a change.
+    // The generated validation of Kubernetes, which does not allow capitals, checks what an update changes.
     if spec.is_changed() {
-        declared_driver(&attacher, errors);
+        attacher.require("", errors);
+        attacher.name_or_empty(NameSyntax::Subdomain, errors);
     }
     attached_source(&source, errors);
     let node = spec.get("nodeName");

@@ -52,10 +52,6 @@ const UNTEMPLATED: [&str; 13] = [
 
 pub(crate) fn claim_template(template: &Field<'_>, errors: &mut Errors) {
     let spec = template.get("spec");
-    if template.is_update() {
-        spec.immutable_as("ResourceClaimTemplateSpec", errors);
-        return;
-    }
     for name in UNTEMPLATED {
         let field = spec.get("metadata").get(name);
         field.forbid_if(!field.is_empty(), "cannot be set", errors);
@@ -68,6 +64,9 @@ pub(crate) fn claim_template(template: &Field<'_>, errors: &mut Errors) {
     }
     spec.get("metadata").get("labels").labels(errors);
     devices(&spec.get("spec").get("devices"), errors);
+    if template.is_update() {
+        spec.immutable_as("ResourceClaimTemplateSpec", errors);
+    }
 }
 
 /// The requests of a claim, and the alternatives of each.

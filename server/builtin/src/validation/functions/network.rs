@@ -524,9 +524,7 @@ pub(crate) fn ip_address(object: &Field<'_>, errors: &mut Errors) {
         if parent.is_changed() && !parent.is_set() {
             parent.missing("", errors);
         } else if parent.is_changed() {
-            for name in ["resource", "name"] {
-                parent.get(name).require("", errors);
-            }
+            parent_names(&parent, errors);
         }
         parent.immutable_hidden(errors);
         return;
@@ -539,6 +537,11 @@ pub(crate) fn ip_address(object: &Field<'_>, errors: &mut Errors) {
     parent
         .get("group")
         .name_or_empty(NameSyntax::Subdomain, errors);
+    parent_names(&parent, errors);
+}
+
+/// Checks the names of the object that an address belongs to.
+fn parent_names(parent: &Field<'_>, errors: &mut Errors) {
     let [resource, name, namespace] =
         ["resource", "name", "namespace"].map(|name| parent.get(name));
     for field in [&resource, &name, &namespace] {

@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use fieldmanager_structural::internal::{NameSyntax, address, label_value, qualified_name};
 use fieldmanager_structural::{FieldError, FieldErrorKind, FieldPath};
 use fieldmanager_value::Value;
+use fieldmanager_value::internal::go_format::quote;
 
 use super::field::{Field, duplicate_struct};
+use super::pods::scheduling::node_fields;
 use super::{claim, formats, selector, volume_source};
 use crate::amount::Amount;
 use crate::functions::edit::with_value_of;
@@ -245,14 +247,15 @@ fn node_affinity(required: &Field<'_>, errors: &mut Errors) {
     let terms = required.get("nodeSelectorTerms");
     terms.require("must have at least one node selector term", errors);
 
-    // Kubernetes checks `matchFields` as well, see docs/deviations.md.
-    for requirement in terms
-        .items()
-        .flat_map(|term| term.get("matchExpressions").items())
-    {
-        if let Some(requirement) = requirement.place() {
-            selector::operator(&requirement, true, errors);
-            selector::key_and_values(&requirement, errors);
+    for term in terms.items() {
+        for requirement in term.get("matchExpressions").items() {
+            if let Some(requirement) = requirement.place() {
+                selector::operator(&requirement, true, errors);
+                selector::key_and_values(&requirement, errors);
+            }
+        }
+        if let Some(term) = term.place() {
+            node_fields(&term, errors);
         }
     }
 }
@@ -474,6 +477,39 @@ pub(crate) fn driver(object: &Field<'_>, errors: &mut Errors) {
     modes.immutable(errors);
 }
 
+/// Checks the names of the features of a node, which ascend.
+fn declared_features(features: &Field<'_>, errors: &mut Errors) {
+    let mut before: Option<&str> = None;
+    for feature in features.items() {
+        let name = feature.text();
+        match before {
+            Some(before) if before == name => {
+                errors.push(FieldError::duplicate(feature.path.clone(), name));
+            }
+            Some(before) if before > name => {
+                feature.invalid_text("list must be sorted alphabetically", errors);
+            }
+            _ => {}
+        }
+        before = Some(name);
+
+        let is_segment = |segment: &str| {
+            segment.starts_with(|c: char| c.is_ascii_alphabetic())
+                && segment.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        };
+        let is_capital = name.starts_with(|c: char| c.is_ascii_uppercase());
+        if !is_capital || !name.split('/').all(is_segment) {
+            let quoted = quote(name);
+            feature.invalid_text(
+                format!(
+                    "invalid feature name {quoted}: must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+                ),
+                errors,
+            );
+        }
+    }
+}
+
 pub(crate) fn node(node: &Field<'_>, errors: &mut Errors) {
     let spec = node.get("spec");
     let live = spec.before();
@@ -496,6 +532,8 @@ pub(crate) fn node(node: &Field<'_>, errors: &mut Errors) {
             ));
         }
     }
+
+    declared_features(&node.get("status").get("declaredFeatures"), errors);
 
     // The controller may assign ranges to a node that has none; afterwards they stay.
     let (new, old): (Vec<&str>, Vec<&str>) =

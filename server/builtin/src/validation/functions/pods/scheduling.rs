@@ -73,7 +73,11 @@ fn node_term(term: &Place<'_>, checks_values: bool, errors: &mut Errors) {
         }
     }
 
-    // A node is selected by one field, its name, and by a single value.
+    node_fields(term, errors);
+}
+
+/// Checks the fields by which a term selects a node: one, its name, with a single value.
+pub(in super::super) fn node_fields(term: &Place<'_>, errors: &mut Errors) {
     for field in term.items("matchFields") {
         match field.text("operator") {
             "In" | "NotIn" if field.len("values") != 1 => {
