@@ -1,6 +1,7 @@
 //! The integration tests of this crate. They are one program, because every program links the crate again.
 
 mod causes;
+mod checks;
 mod convert;
 mod cost;
 mod decode;

@@ -71,8 +71,8 @@ pub(super) const KINDS: &[KindDescription] = &[
         ..KindDescription::of("", &["v1"], "Namespace")
     },
     KindDescription {
-        checks: checks::storage::node,
-        subresource_checks: &[("status", checks::storage::node)],
+        checks: checks::nodes::node,
+        subresource_checks: &[("status", checks::nodes::node)],
         warnings: warnings::network::node,
         labels: &[NAME],
         derived_labels: &[DerivedLabel {

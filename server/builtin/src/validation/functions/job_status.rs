@@ -173,6 +173,8 @@ fn indexes(spec: &Field<'_>, status: &Field<'_>, errors: &mut Errors) {
     let completions = spec.get("completions");
     let limit = spec.get("backoffLimitPerIndex");
     let most = completions.number();
+
+    // A list that was faulty before, or exceeds completions that were lowered, may stay.
     let format = |list: &Field<'_>, name: &str, errors: &mut Errors| {
         if let Err(fault) = intervals(list.text(), most) {
             list.invalid_text(format!("error parsing {name}: {fault}"), errors);

@@ -17,6 +17,7 @@ pub(crate) mod job_status;
 pub(crate) mod jobs;
 pub(crate) mod names;
 pub(crate) mod network;
+pub(crate) mod nodes;
 pub(crate) mod pods;
 pub(crate) mod policies;
 mod resource_names;

@@ -79,6 +79,7 @@ fn node_term(term: &Place<'_>, checks_values: bool, errors: &mut Errors) {
 /// Checks the fields by which a term selects a node: one, its name, with a single value.
 pub(in super::super) fn node_fields(term: &Place<'_>, errors: &mut Errors) {
     for field in term.items("matchFields") {
+        // A node has one name, so that more values select nothing.
         match field.text("operator") {
             "In" | "NotIn" if field.len("values") != 1 => {
                 let detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";

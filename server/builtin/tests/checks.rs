@@ -1,0 +1,133 @@
+//! Checks of kinds, of which an object that is nearly right shows one at a time.
+#![allow(clippy::unwrap_used, reason = "a failed test panics")]
+
+use fieldmanager_builtin::{validate_create, validate_update};
+use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_value::Value;
+
+/// The errors of an object of a kind, which replaces another one if there is one.
+fn errors(version: &str, kind: &str, new: &str, old: Option<&str>) -> Vec<String> {
+    let kind = GroupVersionKind::from_api_version_kind(version, kind);
+    let [new, old] = [Some(new), old].map(|text| text.map(|text| Value::from_yaml(text).unwrap()));
+    let errors = match (new, old) {
+        (Some(new), Some(old)) => validate_update(&kind, "", &new, &old),
+        (new, _) => validate_create(&kind, &new.unwrap_or_default()),
+    };
+    errors.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn the_status_of_a_job_ends_as_kubernetes_wants() {
+    let kind = GroupVersionKind::from_api_version_kind("batch/v1", "Job");
+    let job = |status: &str| {
+        let meta = "metadata: {name: a, namespace: x, resourceVersion: '1'}";
+        Value::from_yaml(&format!(
+            "{{{meta}, spec: {{completions: 3, parallelism: 1}}, status: {{{status}}}}}"
+        ))
+        .unwrap()
+    };
+    let errors = |new: &str, old: &str| {
+        let errors = validate_update(&kind, "status", &job(new), &job(old));
+        errors
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<String>>()
+    };
+    let complete = "conditions: [{type: Complete, status: 'True'}]";
+    assert_eq!(
+        errors(complete, ""),
+        [
+            "status.completionTime: Required value: completionTime is required for Complete jobs",
+            "status.conditions: Invalid value: cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
+            "status.startTime: Required value: startTime is required for finished job",
+        ]
+    );
+    // What was wrong before may stay.
+    assert_eq!(errors(complete, complete), [""; 0]);
+    let times = "startTime: '2026-01-02T00:00:00Z', completionTime: '2026-01-01T00:00:00Z'";
+    let conditions = "conditions: [{type: Complete, status: 'True'}, {type: SuccessCriteriaMet, status: 'True'}]";
+    assert_eq!(
+        errors(&format!("{times}, {conditions}, active: 1"), ""),
+        [
+            r#"status.completionTime: Invalid value: "2026-01-01T00:00:00Z": must be equal to or after `startTime`"#,
+            "status.active: Invalid value: 1: active>0 is invalid for finished job",
+        ]
+    );
+    assert_eq!(
+        errors("", complete),
+        ["status.conditions: Invalid value: cannot disable the terminal Complete=True condition"]
+    );
+    assert_eq!(
+        errors("completedIndexes: '0,3', ready: 1", ""),
+        [
+            r#"status.completedIndexes: Invalid value: "0,3": error parsing completedIndexes: too large index: "3""#,
+            r#"status.completedIndexes: Invalid value: "0,3": cannot set non-empty completedIndexes when non-indexed completion mode"#,
+            "status.ready: Invalid value: 1: cannot set more ready pods than active",
+        ]
+    );
+}
+
+#[test]
+fn a_schedule_has_a_time_zone_in_its_field() {
+    let cron = |spec: &str| {
+        let template = "jobTemplate: {spec: {template: {spec: {restartPolicy: Never, dnsPolicy: ClusterFirst, \
+                        terminationGracePeriodSeconds: 1, containers: [{name: a, image: b, imagePullPolicy: Always, \
+                        terminationMessagePolicy: File}]}}}}";
+        let object = format!(
+            "{{metadata: {{name: a, namespace: x}}, spec: {{{spec}, concurrencyPolicy: Allow, {template}}}}}"
+        );
+        errors("batch/v1", "CronJob", &object, None)
+    };
+    assert_eq!(cron("schedule: '@daily', timeZone: Europe/Berlin"), [""; 0]);
+    assert_eq!(
+        cron("schedule: 'TZ=UTC 0 0 * * *'"),
+        [
+            r#"spec.schedule: Invalid value: "TZ=UTC 0 0 * * *": cannot use TZ or CRON_TZ in schedule, use timeZone field instead"#
+        ]
+    );
+    assert_eq!(
+        cron("schedule: daily, timeZone: europe/berlin"),
+        [
+            r#"spec.schedule: Invalid value: "daily": expected exactly 5 fields, found 1: [daily]"#,
+            r#"spec.timeZone: Invalid value: "europe/berlin": unknown time zone europe/berlin"#,
+        ]
+    );
+}
+
+#[test]
+fn a_bundle_has_certificates_and_the_name_of_its_signer() {
+    let bundle = |signer: &str, text: &str| {
+        format!(
+            "{{metadata: {{name: 'example.com:a:b', resourceVersion: '1'}}, spec: {{signerName: {signer}, trustBundle: '{text}'}}}}"
+        )
+    };
+    let check = |new: &str, old: Option<&str>| {
+        errors("certificates.k8s.io/v1", "ClusterTrustBundle", new, old)
+    };
+    let none = "spec.trustBundle: Invalid value: \"<value omitted>\": at least one trust anchor must be provided";
+    assert_eq!(check(&bundle("example.com/a", ""), None), [none]);
+    let (new, old) = (bundle("example.com/c", ""), bundle("example.com/a", ""));
+    assert_eq!(
+        check(&new, Some(&old)),
+        [
+            "metadata.name: Invalid value: \"example.com:a:b\": ClusterTrustBundle for signerName example.com/c must be named \
+             with prefix example.com:c:",
+            "spec.signerName: Invalid value: \"example.com/c\": field is immutable",
+        ]
+    );
+}
+
+#[test]
+fn the_features_of_a_node_ascend() {
+    let node = |features: &str| {
+        let object =
+            format!("{{metadata: {{name: a}}, status: {{declaredFeatures: [{features}]}}}}");
+        errors("v1", "Node", &object, None)
+    };
+    assert_eq!(node("A/b, Bc"), [""; 0]);
+    let faults = node("B, A, A, a");
+    let ends = |fault: &String| fault.rsplit(": ").next().unwrap_or_default().to_owned();
+    let found: Vec<String> = faults.iter().map(ends).take(2).collect();
+    assert_eq!(found, ["list must be sorted alphabetically", "\"A\""]);
+    assert_eq!(faults.len(), 3, "{faults:?}");
+}
