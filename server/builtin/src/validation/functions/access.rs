@@ -79,6 +79,8 @@ fn bound(binding: &Field<'_>, kinds: &[&str], is_namespaced: bool, errors: &mut 
     let role = binding.get("roleRef");
     role.get("apiGroup").optional_one_of(&[GROUP], errors);
     role.get("kind").optional_one_of(kinds, errors);
+    role.get("name")
+        .name_or_empty(NameSyntax::PathSegment, errors);
     for item in binding.get("subjects").items() {
         subject(&item, is_namespaced, errors);
     }

@@ -351,9 +351,7 @@ pub(crate) fn quota(object: &Field<'_>, errors: &mut Errors) {
         let is_known = SCOPES.contains(&scope);
         scopes.invalid_if(!is_known && found.insert(""), "unsupported scope", errors);
         let misfits = |(name, _): (&str, Field<'_>)| is_quota_resource(name) && !fits(scope, name);
-        let is_restricted = is_known || scope == "CrossNamespacePodAffinity";
-        let is_misfit =
-            is_restricted && found.insert(scope) && spec.get("hard").entries().any(misfits);
+        let is_misfit = is_known && found.insert(scope) && spec.get("hard").entries().any(misfits);
         scopes.invalid_if(is_misfit, "unsupported scope applied to resource", errors);
     }
 
@@ -377,8 +375,9 @@ const CONFLICTING: [[&str; 2]; 2] = [
     ["NotTerminating", "Terminating"],
 ];
 
-const SCOPES: [&str; 6] = [
+const SCOPES: [&str; 7] = [
     "BestEffort",
+    "CrossNamespacePodAffinity",
     "NotBestEffort",
     "NotTerminating",
     "PriorityClass",
@@ -403,11 +402,11 @@ fn scope_selector(spec: &Field<'_>, errors: &mut Errors) {
             ["scopeName", "operator", "values"].map(|name| terms.path.child(name));
         // A scope is compared with the resources once, however many terms name it.
         let misfits = |(name, _): (&str, Field<'_>)| is_quota_resource(name) && !fits(scope, name);
-        let is_restricted = SCOPES.contains(&scope) || scope == "CrossNamespacePodAffinity";
-        if !is_restricted {
+        let is_known = SCOPES.contains(&scope);
+        if !is_known {
             errors.push(FieldError::invalid(scope_path, scope, "unsupported scope"));
         }
-        if is_restricted && found.insert(scope) && spec.get("hard").entries().any(misfits) {
+        if is_known && found.insert(scope) && spec.get("hard").entries().any(misfits) {
             let shown = shown::json("ScopeSelector", selector.value);
             errors.push(shown::invalid(
                 terms.path.clone(),
@@ -418,7 +417,7 @@ fn scope_selector(spec: &Field<'_>, errors: &mut Errors) {
 
         // Only these two scopes have values to compare; the others are either met or not.
         let is_general = matches!(scope, "PriorityClass" | "VolumeAttributesClass");
-        if is_restricted && !is_general && operator.text() != "Exists" {
+        if is_known && !is_general && operator.text() != "Exists" {
             let detail = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, \
                           ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, \
                           ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";

@@ -474,10 +474,7 @@ pub(crate) fn service_cidr(object: &Field<'_>, errors: &mut Errors) {
     // An update may only add a range of the other family.
     let adds = old == 1 && new == 2;
     if old != new && !adds {
-        let shown = ranges
-            .value
-            .cloned()
-            .unwrap_or_else(|| Value::from(Vec::<Value>::new()));
+        let shown = ranges.value.cloned().unwrap_or_default();
         errors.push(FieldError::invalid(ranges.path.clone(), shown, IMMUTABLE));
         return;
     }

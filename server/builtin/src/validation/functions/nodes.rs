@@ -9,6 +9,7 @@ use fieldmanager_value::internal::go_format::quote;
 
 use super::field::{Field, duplicate_struct};
 use super::formats;
+use super::pods::resources::quantity_of;
 use crate::place::Errors;
 use crate::shown;
 
@@ -49,6 +50,12 @@ pub(crate) fn node(node: &Field<'_>, errors: &mut Errors) {
     let spec = node.get("spec");
     let live = spec.before();
     taints(&spec.get("taints"), errors);
+    for list in ["capacity", "allocatable"].map(|name| node.get("status").get(name)) {
+        for (name, amount) in list.entries() {
+            let amount = amount.value.cloned().unwrap_or_default();
+            quantity_of(name, &amount, list.path.child(name), errors);
+        }
+    }
     let ranges = spec.get("podCIDRs");
     for range in ranges.items() {
         range.faults(formats::cidr_faults(range.text()), errors);

@@ -150,7 +150,12 @@ fn amount(quantity: &Value) -> Amount {
         .unwrap_or_default()
 }
 
-fn quantity_of(name: &str, quantity: &Value, path: FieldPath, errors: &mut Errors) {
+pub(in super::super) fn quantity_of(
+    name: &str,
+    quantity: &Value,
+    path: FieldPath,
+    errors: &mut Errors,
+) {
     if amount(quantity) < Amount::default() {
         errors.push(FieldError::invalid(
             path.clone(),
