@@ -130,16 +130,14 @@ def start(options, folder):
     return sides, stop
 
 
-# What kube-apiserver answers to the dry run of a deletion that takes the last finalizer from a Pod.
-EMPTY_POD = {"kind": "Pod", "apiVersion": "v1", "metadata": {}, "spec": {"containers": None}, "status": {}}
-
-
 def compare(sides, request):
     """The differences of the answers to a request, and the first answer."""
     answers = [side.send(request) for side in sides]
     first = answers[0]
-    if answers[0]["body"] == EMPTY_POD and is_pod(answers[1]["body"]):
-        answers = [{**answer, "body": text} for answer, text in zip(answers, ("an empty Pod", "the Pod"))]
+    # So kube-apiserver answers to the dry run of a deletion that takes the last finalizer.
+    if is_empty(answers[0]["body"]) and request.method == "DELETE":
+        texts = ("an empty object", "the object") if is_of(request, answers[1]["body"]) else ("an empty object", "another one")
+        answers = [{**answer, "body": text} for answer, text in zip(answers, texts)]
     if is_retried(*(answer["reviews"] for answer in answers)):
         answers = [{**answer, "reviews": number} for answer, number in zip(answers, ("again", "once"))]
     different = list(run.differences(*answers))
@@ -148,9 +146,16 @@ def compare(sides, request):
     return different, first
 
 
-def is_pod(body):
-    """Whether a body is a Pod with a name."""
-    return isinstance(body, dict) and body.get("kind") == "Pod" and "name" in body.get("metadata", {})
+def is_empty(body):
+    """Whether a body is an object without metadata."""
+    return isinstance(body, dict) and body.get("kind") != "Status" and body.get("metadata") == {} and "items" not in body
+
+
+def is_of(request, body):
+    """Whether a body is the object of a request, or the Status of its deletion."""
+    name = request.path.partition("?")[0].rsplit("/", 1)[-1]
+    names = [body.get("metadata", {}).get("name"), (body.get("details") or {}).get("name")] if isinstance(body, dict) else []
+    return name in names
 
 
 def is_retried(real, ours):
