@@ -16,13 +16,11 @@ with 1 if a difference is not explained. result.txt has the summary of the last 
 import argparse
 import collections
 import copy
-import datetime
 import http.client
 import json
 import pathlib
 import random
 import re
-import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -343,9 +341,7 @@ def main():
     summary.append(f"seed {options.seed}: {sent} requests ({codes}), {len(kinds)} kinds, {unexplained} unexplained differences")
     print("\n".join(summary))
     if options.result:
-        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
-        date = datetime.datetime.now(datetime.UTC).date()
-        options.result.write_text("\n".join([f"{date}, commit {commit}", *summary]) + "\n")
+        manifests.write_result(options.result, summary)
     sys.exit(1 if unexplained else 0)
 
 

@@ -322,6 +322,13 @@ def listed(index):
     return "\n".join(lines) + "\n"
 
 
+def write_result(file, summary):
+    """Writes the lines of a summary, with the date and the commit."""
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    date = datetime.datetime.now(datetime.UTC).date()
+    file.write_text("\n".join([f"{date}, commit {commit}", *summary]) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=pathlib.Path)
@@ -380,9 +387,7 @@ def main():
     )
     print("\n".join(summary))
     if options.result:
-        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
-        date = datetime.datetime.now(datetime.UTC).date()
-        options.result.write_text("\n".join([f"{date}, commit {commit}", *summary]) + "\n")
+        write_result(options.result, summary)
     sys.exit(1 if unexplained else 0)
 
 
