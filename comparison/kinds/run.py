@@ -6,7 +6,7 @@
 The kinds, their subresources and their fields are those of the OpenAPI documents of the kube-apiserver. DATA is the file
 `test/integration/etcd/data.go` of Kubernetes, which has a valid object of each kind. A request creates that object with up to
 three fields changed, or updates, patches or applies to one that exists, or to a subresource of it, or deletes it. Most are dry
-runs, so that the object stays what it is; of the others, some change it.
+runs, so that the object stays what it is; a deletion ends it, and the next request begins with a new one.
 
 Both servers are new and without admission plugins, as for ../manifests/run.py, whose form explained.txt has; that of this
 project has no unions: `fieldmanager serve --unions false --no-collector --disable-admission-plugins NAME,...`. The program ends
@@ -198,8 +198,7 @@ def request_of(numbers, kind, live):
 
     one = f"{kind.collection}/{name}"
     if verb == "delete":
-        options = changes_of_deletion(numbers)
-        return "delete", "DELETE", one + "?dryRun=All", options, "application/json"
+        return "delete", "DELETE", one, deletion_options(numbers), "application/json"
     part = numbers.choice(kind.parts) if kind.parts and numbers.random() < 0.4 else ""
     if part == "scale":
         after = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": name}, "spec": {"replicas": numbers.choice(NUMBERS)}}
@@ -226,7 +225,7 @@ def request_of(numbers, kind, live):
     return title, "PATCH", path + "?" + "&".join(query), patch, PATCHES[verb]
 
 
-def changes_of_deletion(numbers):
+def deletion_options(numbers):
     options = {"kind": "DeleteOptions", "apiVersion": "v1"}
     if numbers.random() < 0.5:
         options["propagationPolicy"] = numbers.choice(["Orphan", "Background", "Foreground", "x", ""])

@@ -213,8 +213,8 @@ impl Checker<'_> {
 
     /// Starts the task that asks about an object. The object is created if others may need it.
     ///
-    /// A task proceeds while the next request is prepared. A future that nobody polls would keep its locks, and that request
-    /// could wait for one of them.
+    /// It is a task, because a future that nobody polls keeps the locks of the server that it has: the next request could wait
+    /// for one of them without end.
     async fn start(&mut self, item: SourceObject, step: usize) -> Result<Asking, Failure> {
         let object = &item.object;
         let kind = object.declared_kind();
