@@ -1,6 +1,7 @@
 //! The digits of numbers. A value does not know those that the document had.
 
 use fieldmanager_value::Value;
+use fieldmanager_value::internal::go_format::quote;
 use fieldmanager_value::internal::write_number;
 
 /// The likeliest digits of a float in a document: all digits of a whole number, and the fewest of another.
@@ -32,6 +33,21 @@ pub(crate) fn float(number: i64) -> Option<Value> {
     let text = float.to_string();
     let written = text.parse().map_or(Value::Float(float), Value::Int);
     (written != Value::Int(number)).then_some(written)
+}
+
+/// An integer as a function of Go's `strconv`, `ParseInt` or `Atoi`, reads it, with its messages.
+pub(crate) fn integer(function: &str, text: &str) -> Result<i64, String> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    // Rust accepts and refuses the same integers as Go, and gives other reasons.
+    text.parse().map_err(|_| {
+        let reason = if is_number {
+            "value out of range"
+        } else {
+            "invalid syntax"
+        };
+        format!("strconv.{function}: parsing {}: {reason}", quote(text))
+    })
 }
 
 #[cfg(test)]

@@ -58,6 +58,13 @@ fn the_status_of_a_job_ends_as_kubernetes_wants() {
         ["status.conditions: Invalid value: cannot disable the terminal Complete=True condition"]
     );
     assert_eq!(
+        errors(
+            "uncountedTerminatedPods: {succeeded: [a], failed: [b, a]}",
+            ""
+        ),
+        [r#"status.uncountedTerminatedPods.failed[1]: Duplicate value: "a""#]
+    );
+    assert_eq!(
         errors("completedIndexes: '0,3', ready: 1", ""),
         [
             r#"status.completedIndexes: Invalid value: "0,3": error parsing completedIndexes: too large index: "3""#,

@@ -4,6 +4,7 @@ use fieldmanager_value::{Map, Str, Value};
 
 use super::edit::{each, edit, set};
 use super::error::ConvertError;
+use crate::number::integer;
 use crate::{Kind, base64};
 
 /// Fields that are pointers in versions and plain in the internal version, so that they are written if their parent is
@@ -178,7 +179,7 @@ fn with_annotation(object: &Value, name: &str, value: Option<&str>) -> Value {
 
 fn daemon_set(object: &Value) -> Result<Value, ConvertError> {
     let generation = match annotation(object, TEMPLATE_GENERATION) {
-        Some(text) => integer(text).map_err(ConvertError::Annotation)?,
+        Some(text) => integer("ParseInt", text).map_err(ConvertError::Annotation)?,
         None => 0,
     };
     Ok(with_annotation(
@@ -191,7 +192,7 @@ fn daemon_set(object: &Value) -> Result<Value, ConvertError> {
 fn deployment(object: &Value) -> Result<Value, ConvertError> {
     match annotation(object, ROLLBACK_TO) {
         Some("") => Ok(with_annotation(object, ROLLBACK_TO, None)),
-        Some(text) => match integer(text) {
+        Some(text) => match integer("ParseInt", text) {
             Ok(revision) => Ok(with_annotation(
                 object,
                 ROLLBACK_TO,
@@ -203,24 +204,6 @@ fn deployment(object: &Value) -> Result<Value, ConvertError> {
         },
         None => Ok(object.clone()),
     }
-}
-
-/// An integer as Go's `strconv.ParseInt` reads it, with its messages.
-fn integer(text: &str) -> Result<i64, String> {
-    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    // Rust accepts and refuses the same integers as Go, and gives other reasons.
-    text.parse().map_err(|_| {
-        let reason = if is_number {
-            "value out of range"
-        } else {
-            "invalid syntax"
-        };
-        format!(
-            "strconv.ParseInt: parsing {}: {reason}",
-            fieldmanager_value::internal::go_format::quote(text)
-        )
-    })
 }
 
 fn stateful_set(spec: &Value) -> Value {

@@ -2,7 +2,7 @@
 //!
 //! Behaviour: `ParseStandard` of `github.com/robfig/cron/v3`, but for durations after `@every`.
 
-use fieldmanager_value::internal::go_format::quote;
+use crate::number::integer;
 
 /// The numbers that a field may have, and the names of the numbers from the least.
 struct Bounds {
@@ -44,7 +44,7 @@ impl Bounds {
     fn number(&self, text: &str) -> Result<u64, String> {
         let mut names = (self.least..).zip(self.names);
         let named = names.find(|(_, name)| name.eq_ignore_ascii_case(text));
-        named.map_or_else(|| integer(text), |(number, _)| Ok(number))
+        named.map_or_else(|| count(text), |(number, _)| Ok(number))
     }
 
     /// Checks a range with a step, such as `1-5/2`.
@@ -67,7 +67,7 @@ impl Bounds {
             _ => return Err(format!("too many hyphens: {range}")),
         };
         let step = match parts.len() {
-            1 | 2 => step.map_or(Ok(1), integer)?,
+            1 | 2 => step.map_or(Ok(1), count)?,
             _ => return Err(format!("too many slashes: {range}")),
         };
 
@@ -97,18 +97,9 @@ impl Bounds {
 }
 
 /// Reads a number that is not negative.
-fn integer(text: &str) -> Result<u64, String> {
-    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    let number = text.parse::<i64>().map_err(|_| {
-        let quoted = quote(text);
-        let fault = if is_number {
-            "value out of range"
-        } else {
-            "invalid syntax"
-        };
-        format!("failed to parse int from {text}: strconv.Atoi: parsing {quoted}: {fault}")
-    })?;
+fn count(text: &str) -> Result<u64, String> {
+    let number = integer("Atoi", text)
+        .map_err(|fault| format!("failed to parse int from {text}: {fault}"))?;
     u64::try_from(number).map_err(|_| format!("negative number ({number}) not allowed: {text}"))
 }
 
