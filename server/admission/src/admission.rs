@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use fieldmanager_access::{Attributes, Decision};
 use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 use futures::future::BoxFuture;
 
@@ -74,13 +75,32 @@ pub type AdmissionAnswer<'a> = BoxFuture<'a, Result<Admitted, Denial>>;
 /// A group and a resource of it, such as `("apps", "deployments")`.
 pub type ResourceName<'a> = (&'a str, &'a str);
 
+/// A phase of admission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdmissionPhase {
+    /// Objects are changed or refused, before they are validated.
+    Mutate,
+    /// Valid and complete objects are refused.
+    Validate,
+}
+
+impl AdmissionPhase {
+    /// The name in metrics: `admit` or `validate`.
+    pub fn name(self) -> &'static str {
+        match self {
+            AdmissionPhase::Mutate => "admit",
+            AdmissionPhase::Validate => "validate",
+        }
+    }
+}
+
 /// What takes part in admission: a plugin, the webhooks, or a closure.
 pub trait Admission: Send + Sync {
     /// The name, such as `LimitRanger`.
     fn name(&self) -> &str;
 
-    /// Whether it looks at such requests. It is asked for every request, so the answer must be cheap.
-    fn handles(&self, request: &AdmissionRequest<'_>) -> bool;
+    /// Whether it takes part in a phase for such requests. It is asked for every request, so the answer must be cheap.
+    fn handles(&self, phase: AdmissionPhase, request: &AdmissionRequest<'_>) -> bool;
 
     /// Changes or refuses the object of a request, before it is validated.
     fn mutate<'a>(
@@ -126,6 +146,19 @@ pub trait Cluster: Send + Sync {
         namespace: &'a str,
         name: &'a str,
     ) -> BoxFuture<'a, Result<Option<Value>, Denial>>;
+
+    /// The labels of a namespace, null if it has none; `None` if it does not exist. Every request may ask for them, so they
+    /// should cost less than the whole namespace, which the default reads.
+    fn namespace_labels<'a>(
+        &'a self,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Value>, Denial>> {
+        Box::pin(async move {
+            let found = self.get(("", "namespaces"), "", name).await?;
+            let labels = |found: &Value| found.metadata_field("labels").cloned();
+            Ok(found.map(|found| labels(&found).unwrap_or_default()))
+        })
+    }
 
     /// All stored objects of a namespace, or of all namespaces if it is empty, in the order of namespaces and names. Small
     /// kinds that configure the server (quotas, limits, classes, webhooks) are known without a question to the store.

@@ -1,11 +1,14 @@
 //! All participants, one after the other.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fieldmanager_value::Value;
 
 use crate::meter::Meter;
-use crate::{Admission, AdmissionRequest, Admitted, Cluster, Denial, Observed, Round};
+use crate::{
+    Admission, AdmissionPhase, AdmissionRequest, Admitted, Cluster, Denial, Observed, Round,
+};
 
 /// Asks all participants in turn to change the object of a request, and once more if a webhook or a policy changed it. The
 /// answer has the changed object, all warnings and all annotations.
@@ -20,7 +23,7 @@ pub async fn mutate(
     request: AdmissionRequest<'_>,
     cluster: &dyn Cluster,
 ) -> Result<Admitted, Denial> {
-    let step = Meter::start(cluster, "admit", &request);
+    let step = Meter::start(cluster, AdmissionPhase::Mutate.name(), &request);
     let answer = mutate_in_rounds(participants, request, cluster).await;
     step.stop(Observed::Step, answer.is_err());
     answer
@@ -32,21 +35,22 @@ async fn mutate_in_rounds(
     cluster: &dyn Cluster,
 ) -> Result<Admitted, Denial> {
     let mut all = Admitted::default();
-    let mut rounds: Vec<Option<Round>> = Vec::new();
-    rounds.resize_with(participants.len(), || None);
+    // What those said who have rounds, by their index.
+    let mut rounds: BTreeMap<usize, Round> = BTreeMap::new();
     // One more round at most: participants that undo each other would never come to an end.
     for _ in 0..2 {
-        for (participant, round) in participants.iter().zip(&mut rounds) {
+        for (index, participant) in participants.iter().enumerate() {
             // A copy, since the answer of the participant changes `all` while the request is borrowed.
             let object = all.object.clone();
             let request = changed(request, object.as_ref());
-            if participant.handles(&request) {
-                let meter = Meter::start(cluster, "admit", &request);
-                let answer = participant.mutate_again(request, cluster, round.as_ref());
-                *round = add(&mut all, &**participant, answer.await, &meter)?;
+            if participant.handles(AdmissionPhase::Mutate, &request) {
+                let meter = Meter::start(cluster, AdmissionPhase::Mutate.name(), &request);
+                let answer = participant.mutate_again(request, cluster, rounds.get(&index));
+                let round = add(&mut all, &**participant, answer.await, &meter)?;
+                rounds.extend(round.map(|round| (index, round)));
             }
         }
-        if !rounds.iter().flatten().any(|round| round.changed) {
+        if !rounds.values().any(|round| round.changed) {
             break;
         }
     }
@@ -63,7 +67,7 @@ pub async fn validate(
     request: AdmissionRequest<'_>,
     cluster: &dyn Cluster,
 ) -> Result<Admitted, Denial> {
-    let step = Meter::start(cluster, "validate", &request);
+    let step = Meter::start(cluster, AdmissionPhase::Validate.name(), &request);
     let answer = validate_in_turn(participants, request, cluster).await;
     step.stop(Observed::Step, answer.is_err());
     answer
@@ -76,8 +80,8 @@ async fn validate_in_turn(
 ) -> Result<Admitted, Denial> {
     let mut all = Admitted::default();
     for participant in participants {
-        if participant.handles(&request) {
-            let meter = Meter::start(cluster, "validate", &request);
+        if participant.handles(AdmissionPhase::Validate, &request) {
+            let meter = Meter::start(cluster, AdmissionPhase::Validate.name(), &request);
             let answer = participant.validate(request, cluster).await;
             // The object was validated by now, so a change would be stored unchecked.
             let answer = answer.map(|admitted| Admitted {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use fieldmanager_managedfields::Status;
 use fieldmanager_value::Value;
 
-use crate::{Admission, AdmissionAnswer, AdmissionRequest, Admitted, Cluster, Denial};
+use crate::{
+    Admission, AdmissionAnswer, AdmissionPhase, AdmissionRequest, Admitted, Cluster, Denial,
+};
 
 type Mutate = dyn Fn(&AdmissionRequest<'_>) -> Result<Option<Value>, String> + Send + Sync;
 type Validate = dyn Fn(&AdmissionRequest<'_>) -> Result<(), String> + Send + Sync;
@@ -75,8 +77,11 @@ impl Admission for Closure {
         &self.name
     }
 
-    fn handles(&self, _: &AdmissionRequest<'_>) -> bool {
-        true
+    fn handles(&self, phase: AdmissionPhase, _: &AdmissionRequest<'_>) -> bool {
+        match self.action {
+            ClosureAction::Mutate(_) => phase == AdmissionPhase::Mutate,
+            ClosureAction::Validate(_) => phase == AdmissionPhase::Validate,
+        }
     }
 
     fn mutate<'a>(

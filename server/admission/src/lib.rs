@@ -22,7 +22,7 @@ mod versioned;
 pub mod webhooks;
 
 pub use admission::{
-    Admission, AdmissionAnswer, Admitted, Cluster, Equivalent, ResourceName, Round,
+    Admission, AdmissionAnswer, AdmissionPhase, Admitted, Cluster, Equivalent, ResourceName, Round,
 };
 pub use chain::{mutate, validate};
 pub use closure::{mutating, validating};

@@ -128,8 +128,8 @@ impl Constraints {
             return Ok(selects(&self.namespaces, labels));
         }
         let name = request.namespace;
-        match cluster.get(("", "namespaces"), "", name).await? {
-            Some(found) => Ok(selects(&self.namespaces, found.metadata_field("labels"))),
+        match cluster.namespace_labels(name).await? {
+            Some(labels) => Ok(selects(&self.namespaces, Some(&labels))),
             None => Err(not_found("namespaces", name)),
         }
     }

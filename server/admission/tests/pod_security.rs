@@ -9,7 +9,8 @@ use std::sync::Arc;
 use fieldmanager_access::{Attributes, Decision, User};
 use fieldmanager_admission::plugins::PodSecurity;
 use fieldmanager_admission::{
-    Admission, AdmissionOperation, AdmissionRequest, Admitted, Cluster, Denial, ResourceName,
+    Admission, AdmissionOperation, AdmissionPhase, AdmissionRequest, Admitted, Cluster, Denial,
+    ResourceName,
 };
 use fieldmanager_managedfields::Status;
 use fieldmanager_structural::GroupVersionKind;
@@ -91,7 +92,7 @@ fn ask(case: &Json, shop: &Shop) -> Result<Admitted, Denial> {
         old: old.as_ref(),
         object: object.as_ref(),
     };
-    if PodSecurity.handles(&request) {
+    if PodSecurity.handles(AdmissionPhase::Validate, &request) {
         PodSecurity.validate(request, shop).now_or_never().unwrap()
     } else {
         Ok(Admitted::default())

@@ -29,24 +29,6 @@ const MAX_NAMES: usize = 1000;
 /// The greatest code in a label.
 const MAX_CODE: u16 = 600;
 
-/// The plugins that mutate; the others only validate.
-const MUTATING: [&str; 11] = [
-    "LimitRanger",
-    "TaintNodesByCondition",
-    "Priority",
-    "DefaultTolerationSeconds",
-    "DefaultStorageClass",
-    "StorageObjectInUseProtection",
-    "RuntimeClass",
-    "DefaultIngressClass",
-    "PodTopologyLabels",
-    "MutatingAdmissionPolicy",
-    "MutatingAdmissionWebhook",
-];
-
-/// Those of them that validate too.
-const BOTH: [&str; 3] = ["LimitRanger", "Priority", "RuntimeClass"];
-
 /// The metrics of admission.
 ///
 /// Behaviour: `newAdmissionMetrics` of `k8s.io/apiserver/pkg/admission/metrics/metrics.go`. There is no summary of the steps.
@@ -148,7 +130,8 @@ impl AdmissionMetrics {
                 return;
             }
             Observed::Participant(name) => {
-                if has_phase(name, phase) {
+                // Closures have no series.
+                if plugins::KNOWN.contains(&name) {
                     observe(&self.plugins, &[name, phase, operation, rejected], took);
                 }
                 return;
@@ -253,15 +236,6 @@ fn counter(
     let counter = IntCounterVec::new(Opts::new(format!("apiserver_{name}"), help), labels)?;
     registry.register(Box::new(counter.clone()))?;
     Ok(counter)
-}
-
-/// Whether a participant is a plugin that takes part in a phase. Closures have no series.
-fn has_phase(name: &str, phase: &str) -> bool {
-    let is_own = match phase {
-        "admit" => MUTATING.contains(&name),
-        _ => !MUTATING.contains(&name) || BOTH.contains(&name),
-    };
-    is_own && plugins::KNOWN.contains(&name)
 }
 
 fn observe(histogram: &HistogramVec, labels: &[&str], seconds: f64) {

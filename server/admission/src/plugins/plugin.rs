@@ -4,7 +4,10 @@ use std::future::ready;
 
 use fieldmanager_value::Value;
 
-use crate::{Admission, AdmissionAnswer, AdmissionOperation, AdmissionRequest, Admitted, Cluster};
+use crate::{
+    Admission, AdmissionAnswer, AdmissionOperation, AdmissionPhase, AdmissionRequest, Admitted,
+    Cluster,
+};
 
 /// One of the two steps of a plugin.
 pub(super) type PluginStep =
@@ -29,8 +32,13 @@ impl Admission for Plugin {
         self.name
     }
 
-    fn handles(&self, request: &AdmissionRequest<'_>) -> bool {
-        (self.handles)(request)
+    fn handles(&self, phase: AdmissionPhase, request: &AdmissionRequest<'_>) -> bool {
+        let is_own = match self.steps {
+            PluginSteps::Mutate(_) => phase == AdmissionPhase::Mutate,
+            PluginSteps::Validate(_) => phase == AdmissionPhase::Validate,
+            PluginSteps::Both(..) => true,
+        };
+        is_own && (self.handles)(request)
     }
 
     fn mutate<'a>(

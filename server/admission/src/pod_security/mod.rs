@@ -17,8 +17,12 @@ use fieldmanager_value::internal::go_format::quote;
 use self::pod::{get, items, text};
 use self::policy::{PREFIX, PodLevel, Policy, Standard};
 use crate::{
-    Admission, AdmissionAnswer, AdmissionOperation, AdmissionRequest, Admitted, Cluster, Denial,
+    Admission, AdmissionAnswer, AdmissionOperation, AdmissionPhase, AdmissionRequest, Admitted,
+    Cluster, Denial,
 };
+
+/// Where a namespace has its labels.
+const LABELS: [&str; 2] = ["metadata", "labels"];
 
 /// The most Pods of a namespace that are compared with a new standard.
 const MAX_PODS: usize = 3000;
@@ -73,15 +77,8 @@ impl Admission for PodSecurity {
         "PodSecurity"
     }
 
-    fn handles(&self, request: &AdmissionRequest<'_>) -> bool {
-        matches!(
-            request.operation,
-            AdmissionOperation::Create | AdmissionOperation::Update
-        ) && match (request.group, request.resource) {
-            ("", "pods") => !IGNORED.contains(&request.subresource),
-            ("", "namespaces") => request.subresource.is_empty(),
-            _ => request.subresource.is_empty() && pod_path(request).is_some(),
-        }
+    fn handles(&self, phase: AdmissionPhase, request: &AdmissionRequest<'_>) -> bool {
+        phase == AdmissionPhase::Validate && is_subject(request)
     }
 
     fn validate<'a>(
@@ -93,9 +90,21 @@ impl Admission for PodSecurity {
             None if request.is_of("", "namespaces") => {
                 Box::pin(validate_namespace(request, cluster))
             }
-            Some(path) if self.handles(&request) => Box::pin(validate_pod(request, path, cluster)),
+            Some(path) if is_subject(&request) => Box::pin(validate_pod(request, path, cluster)),
             _ => Box::pin(ready(Ok(Admitted::default()))),
         }
+    }
+}
+
+/// Whether a request writes a namespace, or an object that has a Pod.
+fn is_subject(request: &AdmissionRequest<'_>) -> bool {
+    matches!(
+        request.operation,
+        AdmissionOperation::Create | AdmissionOperation::Update
+    ) && match (request.group, request.resource) {
+        ("", "pods") => !IGNORED.contains(&request.subresource),
+        ("", "namespaces") => request.subresource.is_empty(),
+        _ => request.subresource.is_empty() && pod_path(request).is_some(),
     }
 }
 
@@ -114,8 +123,8 @@ async fn validate_namespace(
     cluster: &dyn Cluster,
 ) -> Result<Admitted, Denial> {
     let name = request.field(&[]).metadata_string("name");
-    let (policy, faults) = Policy::read(request.field(&[]));
-    let (old, old_faults) = Policy::read(request.old_field(&[]));
+    let (policy, faults) = Policy::read(request.field(&LABELS));
+    let (old, old_faults) = Policy::read(request.old_field(&LABELS));
     let is_update = request.operation == AdmissionOperation::Update;
     // Other labels of a namespace must stay writable that had these faults before.
     let is_known = is_update && faults == old_faults;
@@ -212,8 +221,8 @@ async fn validate_pod(
     let mut annotate = |key: &str, text: String| {
         admitted.annotations.push((format!("{PREFIX}{key}"), text));
     };
-    let namespace = match cluster.get(("", "namespaces"), "", request.namespace).await {
-        Ok(Some(namespace)) => namespace,
+    let labels = match cluster.namespace_labels(request.namespace).await {
+        Ok(Some(labels)) => labels,
         other => {
             let text = format!("failed to lookup namespace {}", quote(request.namespace));
             if is_pod {
@@ -228,7 +237,7 @@ async fn validate_pod(
     };
 
     // What no standard applies to.
-    let (policy, faults) = Policy::read(&namespace);
+    let (policy, faults) = Policy::read(&labels);
     let is_privileged = |standard: Standard| standard.level == PodLevel::Privileged;
     let is_free = is_privileged(policy.audit) && is_privileged(policy.warn) && faults.is_empty();
     if is_free && is_pod && is_privileged(policy.enforce) {

@@ -51,8 +51,7 @@ impl Policy {
     /// and other faulty levels allow everything. A level of `enforce` is also one of `warn`, unless there is a label for that.
     ///
     /// Behaviour: `PolicyToEvaluate` of `k8s.io/pod-security-admission/api/helpers.go`.
-    pub(super) fn read(namespace: &Value) -> (Policy, Vec<FieldError>) {
-        let labels = crate::request::field(Some(namespace), &["metadata", "labels"]);
+    pub(super) fn read(labels: &Value) -> (Policy, Vec<FieldError>) {
         let mut policy = Policy::default();
         let mut faults = Vec::new();
         // Most namespaces have none of these labels, and the lookups were a fifth of the work of admission.

@@ -11,7 +11,7 @@ mod validating;
 
 use std::time::Duration;
 
-use crate::{AdmissionRequest, Cluster, Observation, Observed};
+use crate::{AdmissionPhase, AdmissionRequest, Cluster, Observation, Observed};
 pub use check::check_expressions;
 pub use mutating::MutatingPolicies;
 #[doc(hidden)]
@@ -56,9 +56,9 @@ fn observe(
             action,
         },
         phase: if action.is_empty() {
-            "admit"
+            AdmissionPhase::Mutate.name()
         } else {
-            "validate"
+            AdmissionPhase::Validate.name()
         },
         operation: request.operation,
         is_rejected: action == "deny",

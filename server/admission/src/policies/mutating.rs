@@ -10,7 +10,7 @@ use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 
 use super::mutation::MutationKind;
-use super::source::{Invocation, Policies, field, select};
+use super::source::{Hook, Invocation, Policies, field, select};
 use super::validating::namespace_of;
 use crate::expressions::{
     BUDGET, Compiled, ExpressionFault, Inputs, all_hold, conditions, decide, environment_of_policy,
@@ -19,8 +19,8 @@ use crate::expressions::{
 use crate::matching::items;
 use crate::versioned::Versioned;
 use crate::{
-    Admission, AdmissionAnswer, AdmissionOperation, AdmissionRequest, Admitted, Cluster, Denial,
-    Equivalent, Round,
+    Admission, AdmissionAnswer, AdmissionOperation, AdmissionPhase, AdmissionRequest, Admitted,
+    Cluster, Denial, Equivalent, Round,
 };
 
 /// The policies of the kind `MutatingAdmissionPolicy`, one after the other. Those that nothing binds do nothing. No manager
@@ -82,8 +82,10 @@ impl Admission for MutatingPolicies {
     }
 
     /// A deletion has no object that could be changed.
-    fn handles(&self, request: &AdmissionRequest<'_>) -> bool {
-        request.operation != AdmissionOperation::Delete && super::are_subject(request)
+    fn handles(&self, phase: AdmissionPhase, request: &AdmissionRequest<'_>) -> bool {
+        phase == AdmissionPhase::Mutate
+            && request.operation != AdmissionOperation::Delete
+            && super::are_subject(request)
     }
 
     fn mutate<'a>(
@@ -100,7 +102,14 @@ impl Admission for MutatingPolicies {
         cluster: &'a dyn Cluster,
         first: Option<&'a Round>,
     ) -> AdmissionAnswer<'a> {
-        Box::pin(self.dispatch(request, cluster, first))
+        Box::pin(async move {
+            let hooks = self.policies.hooks(cluster).await?;
+            if hooks.is_empty() {
+                return Ok(Admitted::default());
+            }
+            // Most servers have none, and the future of the rest is large.
+            Box::pin(self.dispatch(request, cluster, first, &hooks)).await
+        })
     }
 }
 
@@ -112,9 +121,9 @@ impl MutatingPolicies {
         request: AdmissionRequest<'_>,
         cluster: &dyn Cluster,
         first: Option<&Round>,
+        hooks: &[Hook<Mutations>],
     ) -> Result<Admitted, Denial> {
-        let hooks = self.policies.hooks(cluster).await?;
-        let invocations = select(&hooks, &request, cluster).await;
+        let invocations = select(hooks, &request, cluster).await;
         if invocations.is_empty() {
             return Ok(Admitted::default());
         }

@@ -8,14 +8,16 @@ use fieldmanager_managedfields::Cause;
 use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_value::Value;
 
-use super::source::{Binding, BoundPolicy, Invocation, Policies, select};
+use super::source::{Binding, BoundPolicy, Hook, Invocation, Policies, select};
 use crate::expressions::{
     AUTHORIZER, BUDGET, Compiled, Decisions, ExpressionFault, Inputs, all_hold, conditions, decide,
     environment_of_policy, evaluate, visible_namespace,
 };
 use crate::matching::{items, not_found};
 use crate::versioned::Versioned;
-use crate::{Admission, AdmissionAnswer, AdmissionRequest, Admitted, Cluster, Denial};
+use crate::{
+    Admission, AdmissionAnswer, AdmissionPhase, AdmissionRequest, Admitted, Cluster, Denial,
+};
 
 /// The longest message that an expression makes, and the longest value of an annotation, in bytes.
 const MESSAGE: usize = 5 * 1024;
@@ -107,8 +109,8 @@ impl Admission for ValidatingPolicies {
         "ValidatingAdmissionPolicy"
     }
 
-    fn handles(&self, request: &AdmissionRequest<'_>) -> bool {
-        super::are_subject(request)
+    fn handles(&self, phase: AdmissionPhase, request: &AdmissionRequest<'_>) -> bool {
+        phase == AdmissionPhase::Validate && super::are_subject(request)
     }
 
     fn validate<'a>(
@@ -116,7 +118,13 @@ impl Admission for ValidatingPolicies {
         request: AdmissionRequest<'a>,
         cluster: &'a dyn Cluster,
     ) -> AdmissionAnswer<'a> {
-        Box::pin(self.dispatch(request, cluster))
+        Box::pin(async move {
+            let hooks = self.policies.hooks(cluster).await?;
+            if hooks.is_empty() {
+                return Ok(Admitted::default());
+            }
+            Box::pin(self.dispatch(request, cluster, &hooks)).await
+        })
     }
 }
 
@@ -126,9 +134,9 @@ impl ValidatingPolicies {
         &self,
         request: AdmissionRequest<'_>,
         cluster: &dyn Cluster,
+        hooks: &[Hook<Validations>],
     ) -> Result<Admitted, Denial> {
-        let hooks = self.policies.hooks(cluster).await?;
-        let invocations = select(&hooks, &request, cluster).await;
+        let invocations = select(hooks, &request, cluster).await;
         if invocations.is_empty() {
             return Ok(Admitted::default());
         }

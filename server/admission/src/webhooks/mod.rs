@@ -22,7 +22,8 @@ use crate::expressions::{AUTHORIZER, Decisions, Inputs, all_hold, decide, enviro
 use crate::meter::Meter;
 use crate::versioned::Versioned;
 use crate::{
-    Admission, AdmissionAnswer, AdmissionRequest, Admitted, Cluster, Denial, Equivalent, Round,
+    Admission, AdmissionAnswer, AdmissionPhase, AdmissionRequest, Admitted, Cluster, Denial,
+    Equivalent, Round,
 };
 pub use caller::{CallError, Caller, ClientConfig, WebhookAddress};
 use configuration::{Webhook, read_all};
@@ -201,11 +202,8 @@ impl Webhooks {
         request: AdmissionRequest<'_>,
         cluster: &dyn Cluster,
         first: Option<&Round>,
+        webhooks: &[Webhook],
     ) -> Result<Admitted, Denial> {
-        let webhooks = self.webhooks(cluster).await?;
-        if webhooks.is_empty() {
-            return Ok(Admitted::default());
-        }
         let mut run = Mutation::new(request, first);
         for (index, webhook) in webhooks.iter().enumerate() {
             let now = (&run.objects, run.is_dirty);
@@ -214,7 +212,7 @@ impl Webhooks {
                 continue;
             };
             if first.is_none() || run.round.due.contains(&webhook.id) {
-                let meter = Meter::start(cluster, "admit", &request);
+                let meter = Meter::start(cluster, AdmissionPhase::Mutate.name(), &request);
                 let answer = self.call(webhook, request, (&selected, &objects)).await;
                 run.objects = objects;
                 run.add(webhook, index, answer, (cluster, &meter))?;
@@ -252,11 +250,8 @@ impl Webhooks {
         &self,
         request: AdmissionRequest<'_>,
         cluster: &dyn Cluster,
+        webhooks: &[Webhook],
     ) -> Result<Admitted, Denial> {
-        let webhooks = self.webhooks(cluster).await?;
-        if webhooks.is_empty() {
-            return Ok(Admitted::default());
-        }
         let own = Versioned::of(&request);
         let mut calls = Vec::new();
         for webhook in webhooks.iter() {
@@ -322,13 +317,14 @@ impl Admission for Webhooks {
 
     /// Behaviour: `IsExemptAdmissionConfigurationResource` of `predicates/rules`, and `Excluded` of
     /// `k8s.io/kubernetes/pkg/kubeapiserver/admission/exclusion`.
-    fn handles(&self, request: &AdmissionRequest<'_>) -> bool {
+    fn handles(&self, phase: AdmissionPhase, request: &AdmissionRequest<'_>) -> bool {
+        let is_phase = self.is_mutating == (phase == AdmissionPhase::Mutate);
         let is_configuration = request.kind.group.as_str() == "admissionregistration.k8s.io";
         let is_review = matches!(
             request.group,
             "authentication.k8s.io" | "authorization.k8s.io"
         );
-        !is_configuration && !is_review
+        is_phase && !is_configuration && !is_review
     }
 
     fn mutate<'a>(
@@ -346,11 +342,12 @@ impl Admission for Webhooks {
         first: Option<&'a Round>,
     ) -> AdmissionAnswer<'a> {
         Box::pin(async move {
-            if self.is_mutating {
-                self.dispatch(request, cluster, first).await
-            } else {
-                Ok(Admitted::default())
+            let webhooks = self.webhooks(cluster).await?;
+            if webhooks.is_empty() {
+                return Ok(Admitted::default());
             }
+            // Most servers have none, and the future of the rest is large.
+            Box::pin(self.dispatch(request, cluster, first, &webhooks)).await
         })
     }
 
@@ -360,11 +357,11 @@ impl Admission for Webhooks {
         cluster: &'a dyn Cluster,
     ) -> AdmissionAnswer<'a> {
         Box::pin(async move {
-            if self.is_mutating {
-                Ok(Admitted::default())
-            } else {
-                self.ask(request, cluster).await
+            let webhooks = self.webhooks(cluster).await?;
+            if webhooks.is_empty() {
+                return Ok(Admitted::default());
             }
+            Box::pin(self.ask(request, cluster, &webhooks)).await
         })
     }
 }

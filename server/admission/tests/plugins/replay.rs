@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use fieldmanager_access::User;
 use fieldmanager_admission::plugins::all;
-use fieldmanager_admission::{Admission, AdmissionOperation, AdmissionRequest, Cluster, Denial};
+use fieldmanager_admission::{
+    Admission, AdmissionOperation, AdmissionPhase, AdmissionRequest, Cluster, Denial,
+};
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::{Map, Value};
 
@@ -61,7 +63,7 @@ pub(crate) fn admit(
             object: Some(&object),
             ..request
         };
-        if plugin.handles(&request) {
+        if plugin.handles(AdmissionPhase::Mutate, &request) {
             let admitted = block_on(plugin.mutate(request, cluster))?;
             object = admitted.object.unwrap_or(object.clone());
         }
@@ -80,7 +82,7 @@ pub(crate) fn admit(
         ..request
     };
     for (_, plugin) in plugins {
-        if plugin.handles(&request) {
+        if plugin.handles(AdmissionPhase::Validate, &request) {
             block_on(plugin.validate(request, cluster))?;
         }
     }

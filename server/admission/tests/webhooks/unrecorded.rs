@@ -7,8 +7,8 @@ use std::time::Duration;
 use fieldmanager_access::{Attributes, Decision, User};
 use fieldmanager_admission::webhooks::{CallError, Caller, ClientConfig, Webhooks};
 use fieldmanager_admission::{
-    Admission, AdmissionAnswer, AdmissionOperation, AdmissionRequest, Admitted, Cluster, Denial,
-    ResourceName, mutate,
+    Admission, AdmissionAnswer, AdmissionOperation, AdmissionPhase, AdmissionRequest, Admitted,
+    Cluster, Denial, ResourceName, mutate,
 };
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::{Map, Value};
@@ -112,8 +112,8 @@ impl Admission for Plugin {
         "Plugin"
     }
 
-    fn handles(&self, _: &AdmissionRequest<'_>) -> bool {
-        true
+    fn handles(&self, phase: AdmissionPhase, _: &AdmissionRequest<'_>) -> bool {
+        phase == AdmissionPhase::Mutate
     }
 
     fn mutate<'a>(
@@ -338,12 +338,15 @@ fn configurations_and_reviews_of_access_are_not_sent() {
         "v1",
         "ValidatingAdmissionPolicy",
     );
-    assert!(!webhooks.handles(&request(&user, &own, &object, false)));
+    let handles =
+        |request: &AdmissionRequest<'_>| webhooks.handles(AdmissionPhase::Validate, request);
+    assert!(!handles(&request(&user, &own, &object, false)));
     let review = AdmissionRequest {
         group: "authorization.k8s.io",
         ..request(&user, &kind, &object, false)
     };
-    assert!(!webhooks.handles(&review));
-    assert!(webhooks.handles(&request(&user, &kind, &object, false)));
+    assert!(!handles(&review));
+    let asked = request(&user, &kind, &object, false);
+    assert!(handles(&asked) && !webhooks.handles(AdmissionPhase::Mutate, &asked));
     assert_eq!(webhooks.name(), "ValidatingAdmissionWebhook");
 }

@@ -4,8 +4,8 @@ use std::sync::{Arc, LazyLock};
 
 use fieldmanager_access::{Attributes, Decision, User};
 use fieldmanager_admission::{
-    AdmissionOperation, AdmissionRequest, Admitted, Cluster, Denial, Equivalent, Observation,
-    ResourceName, mutate, validate,
+    AdmissionOperation, AdmissionPhase, AdmissionRequest, Admitted, Cluster, Denial, Equivalent,
+    Observation, ResourceName, mutate, validate,
 };
 use fieldmanager_handlers::{Outcome, Pending, Subresource};
 use fieldmanager_structural::GroupVersionKind;
@@ -19,19 +19,13 @@ use crate::log::note;
 use crate::object::{has_items, map, metadata, text, with, with_metadata};
 use crate::query::Query;
 use crate::registry::Served;
+use crate::store::{Entry, Key};
 
 /// The user of what the server itself writes.
 static ITSELF: LazyLock<User> = LazyLock::new(|| {
     let groups = ["system:masters"];
     User::new("system:apiserver", &groups)
 });
-
-/// A phase of admission.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Mutate,
-    Validate,
-}
 
 /// What a request is about, before there is an object.
 pub(super) struct Subject<'a> {
@@ -104,7 +98,9 @@ impl Core {
         pending: &mut Pending<'_>,
     ) -> Result<bool, Failure> {
         let (old, object) = (pending.old(), Some(pending.object()));
-        let made = self.run(Phase::Mutate, subject, options, old, object).await;
+        let made = self
+            .run(AdmissionPhase::Mutate, subject, options, old, object)
+            .await;
         let Admitted {
             object, warnings, ..
         } = made.map_err(|denial| refused(pending.warnings(), denial))?;
@@ -132,7 +128,7 @@ impl Core {
             _ => outcome.validated(),
         };
         let made = self
-            .run(Phase::Validate, subject, options, old, Some(shown))
+            .run(AdmissionPhase::Validate, subject, options, old, Some(shown))
             .await;
         let made = made.map_err(|denial| refused(&outcome.warnings, denial))?;
         add_warnings(&mut outcome.warnings, made.warnings);
@@ -151,7 +147,7 @@ impl Core {
         let options = write_options(call, true);
         let made = self
             .run(
-                Phase::Mutate,
+                AdmissionPhase::Mutate,
                 &subject,
                 &options,
                 None,
@@ -189,7 +185,7 @@ impl Core {
         let subject = Subject::of(call, kind, old.is_none());
         let options = write_options(call, old.is_none());
         let (mut body, mut warnings) = (body, Vec::new());
-        for phase in [Phase::Mutate, Phase::Validate] {
+        for phase in [AdmissionPhase::Mutate, AdmissionPhase::Validate] {
             let made = self.run(phase, &subject, &options, old, Some(&body)).await;
             let made = made.map_err(|denial| refused(&warnings, denial))?;
             body = made.object.unwrap_or(body);
@@ -206,7 +202,7 @@ impl Core {
         live: &Value,
     ) -> Result<Vec<String>, Failure> {
         let mut warnings = Vec::new();
-        for phase in [Phase::Mutate, Phase::Validate] {
+        for phase in [AdmissionPhase::Mutate, AdmissionPhase::Validate] {
             let made = self.run(phase, subject, options, Some(live), None).await;
             add_warnings(&mut warnings, made?.warnings);
         }
@@ -216,7 +212,7 @@ impl Core {
     /// Asks the participants one after the other, each with what those before it made of the object.
     async fn run(
         &self,
-        phase: Phase,
+        phase: AdmissionPhase,
         subject: &Subject<'_>,
         options: &Value,
         old: Option<&Value>,
@@ -225,8 +221,8 @@ impl Core {
         let request = subject.request(options, old, object);
         let all = self.participants.all();
         let answer = match phase {
-            Phase::Mutate => mutate(all, request, self).await,
-            Phase::Validate => validate(all, request, self).await,
+            AdmissionPhase::Mutate => mutate(all, request, self).await,
+            AdmissionPhase::Validate => validate(all, request, self).await,
         };
         let (mut effects, annotations) = match &answer {
             Ok(admitted) => (admitted.effects.clone(), &admitted.annotations),
@@ -300,6 +296,19 @@ impl Cluster for Core {
             let read = self.objects(served).get(&key, None).await;
             let read = read.map_err(Failure::of_read)?;
             Ok(read.entry.map(|entry| served.read(&entry)))
+        })
+    }
+
+    fn namespace_labels<'a>(
+        &'a self,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Value>, Denial>> {
+        Box::pin(async move {
+            let key = Key::new("", "namespaces", None, name).map_err(Failure::from)?;
+            let read = self.store.get(&key, None).await;
+            let found = read.map_err(Failure::of_read)?.entry;
+            let labels = |entry: &Entry| metadata(&entry.object, "labels").cloned();
+            Ok(found.map(|entry| labels(&entry).unwrap_or_default()))
         })
     }
 

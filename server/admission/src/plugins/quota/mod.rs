@@ -17,7 +17,8 @@ use super::amounts::{Amounts, add, amounts, to_value};
 use super::object::{at, entries, name, set, text};
 use super::plugin::{is_create, is_write};
 use crate::{
-    Admission, AdmissionAnswer, AdmissionRequest, Admitted, Cluster, Denial, ResourceName,
+    Admission, AdmissionAnswer, AdmissionPhase, AdmissionRequest, Admitted, Cluster, Denial,
+    ResourceName,
 };
 
 /// How often the status of a quota is written, should others write it at the same time.
@@ -37,10 +38,11 @@ impl Admission for ResourceQuota {
         "ResourceQuota"
     }
 
-    fn handles(&self, request: &AdmissionRequest<'_>) -> bool {
+    fn handles(&self, phase: AdmissionPhase, request: &AdmissionRequest<'_>) -> bool {
         let resource = (request.group, request.resource);
         let is_namespace = is_create(request) && resource == ("", "namespaces");
-        is_write(request)
+        phase == AdmissionPhase::Validate
+            && is_write(request)
             && !request.namespace.is_empty()
             && !is_namespace
             && charge::charges(request)
