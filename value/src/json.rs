@@ -24,7 +24,7 @@ impl Value {
     /// assert_eq!(error.to_string(), "not valid JSON at line 1 column 9: trailing comma");
     /// ```
     pub fn from_json(text: &str) -> Result<Value, Error> {
-        read(text, false)
+        read(text, false).map(|(value, _)| value)
     }
 
     /// Parses a JSON document like [`from_json`](Self::from_json), but rejects duplicate keys. Intended for files
@@ -42,7 +42,7 @@ impl Value {
     /// # Ok::<(), fieldmanager_value::Error>(())
     /// ```
     pub fn from_json_strict(text: &str) -> Result<Value, Error> {
-        read(text, true)
+        read(text, true).map(|(value, _)| value)
     }
 
     /// Parses a JSON document from bytes like [`from_json`](Self::from_json). Each byte that is not valid UTF-8 becomes
@@ -217,16 +217,27 @@ fn write_text(out: &mut String, text: &str, is_static: bool, escape: Escape) {
     }
 }
 
-fn read(text: &str, strict: bool) -> Result<Value, Error> {
+/// Parses a JSON document like [`Value::from_json`], and says whether a map of it has a key twice.
+///
+/// # Errors
+///
+/// Those of [`Value::from_json`].
+pub fn from_json_with_repeats(text: &str) -> Result<(Value, bool), Error> {
+    read(text, false)
+}
+
+/// The value, and whether a key occurs again.
+fn read(text: &str, strict: bool) -> Result<(Value, bool), Error> {
     let mut reader = DocumentReader::new(strict);
     let found = read_once(text, &mut reader);
     // Only a refused document may have lone surrogates, so others are not searched for them.
-    if reader.too_deep || found.is_ok() {
-        return found;
-    }
-    match replace_lone_surrogates(text) {
+    let replaced = match &found {
+        Err(_) if !reader.too_deep => replace_lone_surrogates(text),
+        _ => None,
+    };
+    match replaced {
         Some(replaced) => read(&replaced, strict),
-        None => found,
+        None => found.map(|value| (value, reader.has_repeats)),
     }
 }
 
@@ -326,6 +337,14 @@ fn surrogate(bytes: &[u8]) -> Option<Surrogate> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn repeats_of_a_key_are_noticed_at_any_level() {
+        let repeats = |text: &str| from_json_with_repeats(text).unwrap().1;
+        assert!(repeats(r#"{"a":[{"b":{"c":1,"d":2,"c":1}}],"e":1}"#));
+        assert!(repeats(r#"{"\ud800":1,"\udfff":2}"#));
+        assert!(!repeats(r#"{"a":{"a":1},"b":[{"a":1},{"a":1}]}"#));
+    }
 
     #[test]
     fn documents_round_trip() {

@@ -61,6 +61,7 @@ pub mod internal {
     pub use crate::deep::{level, with_room, with_stack};
     pub use crate::embedded::embedded;
     pub use crate::escape::{Escape, write_string};
+    pub use crate::json::from_json_with_repeats;
     pub use crate::number::write_number;
     pub use crate::untrusted::escape_untrusted;
     pub use crate::work::{Stopped, Work, proceed};

@@ -23,6 +23,8 @@ pub(crate) struct DocumentReader {
     strict: bool,
     /// Whether reading failed because the nesting exceeds the limit.
     pub(crate) too_deep: bool,
+    /// Whether a map had a key twice.
+    pub(crate) has_repeats: bool,
 }
 
 impl DocumentReader {
@@ -34,6 +36,7 @@ impl DocumentReader {
             depth: 0,
             strict,
             too_deep: false,
+            has_repeats: false,
         }
     }
 
@@ -223,7 +226,9 @@ impl<'de, P: Destination> Visitor<'de> for At<'_, P> {
             .get(start..)
             .unwrap_or_default()
             .is_sorted_by(|(a, _), (b, _)| a < b);
+        let count = reader.entries.len() - start;
         let map = Map::from_exact(reader.entries.drain(start..), sorted);
+        reader.has_repeats |= map.len() < count;
         place.put(reader, Value::Map(map));
 
         Ok(())

@@ -13,7 +13,7 @@ use crate::state::Write;
 
 impl Write<'_> {
     /// The object of an apply.
-    pub(crate) fn apply(&mut self, live: &Value, config: Body) -> Result<Edited, Refused> {
+    pub(crate) fn apply(&mut self, live: &Value, config: Body<'_>) -> Result<Edited, Refused> {
         let Body {
             value: config,
             duplicates,

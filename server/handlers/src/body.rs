@@ -1,10 +1,12 @@
 //! The bodies of requests: media types, bytes to values, and the type that an object names.
 
+use std::borrow::Cow;
+
 use fieldmanager_builtin::{ProtobufError, from_protobuf};
 use fieldmanager_managedfields::Status;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::internal::json_kind;
-use fieldmanager_value::internal::{from_yaml_with_duplicates, with_room};
+use fieldmanager_value::internal::{from_json_with_repeats, from_yaml_with_duplicates, with_room};
 use fieldmanager_value::{Error, Map, Value};
 
 use crate::status::unsupported_media_type;
@@ -53,22 +55,55 @@ pub(crate) fn media_type(content_type: &str) -> &str {
     content_type.split(';').next().unwrap_or_default().trim()
 }
 
+/// The body of a request.
+#[derive(Clone, Copy)]
+pub(crate) enum Given<'b> {
+    Text(&'b [u8]),
+    /// An object of the server itself, which needs no reading.
+    Object(&'b Value),
+}
+
+impl<'b> Given<'b> {
+    /// The text: that of an object is JSON.
+    pub(crate) fn bytes(self) -> Cow<'b, [u8]> {
+        match self {
+            Given::Text(bytes) => bytes.into(),
+            Given::Object(object) => object.to_json().into_bytes().into(),
+        }
+    }
+}
+
 /// A body that was read.
-pub(crate) struct Body {
+pub(crate) struct Body<'b> {
     pub(crate) value: Value,
-    /// The JSON text in which duplicate fields are looked for.
-    pub(crate) json: Option<String>,
+    /// The text of JSON.
+    pub(crate) json: Option<Cow<'b, str>>,
+    /// Whether a map of JSON has a field twice.
+    pub(crate) has_repeats: bool,
     /// The fields that occur again in a YAML text.
     pub(crate) duplicates: Vec<String>,
 }
 
+impl From<Value> for Body<'_> {
+    fn from(value: Value) -> Self {
+        Body {
+            value,
+            json: None,
+            has_repeats: false,
+            duplicates: Vec::new(),
+        }
+    }
+}
+
 /// Reads JSON. The error is that of the decoder of the API server.
-pub(crate) fn read_json(bytes: &[u8]) -> Result<Body, String> {
-    let text = String::from_utf8_lossy(bytes).into_owned();
-    let value = Value::from_json(&text).map_err(|error| json_error(&text, &error))?;
+pub(crate) fn read_json(bytes: &[u8]) -> Result<Body<'_>, String> {
+    let text = String::from_utf8_lossy(bytes);
+    let read = from_json_with_repeats(&text);
+    let (value, has_repeats) = read.map_err(|error| json_error(&text, &error))?;
     Ok(Body {
         value,
         json: Some(text),
+        has_repeats,
         duplicates: Vec::new(),
     })
 }
@@ -78,23 +113,15 @@ pub(crate) fn read_json(bytes: &[u8]) -> Result<Body, String> {
 pub(crate) fn read_protobuf(
     bytes: &[u8],
     otherwise: &GroupVersionKind,
-) -> Result<Body, ProtobufError> {
-    Ok(Body {
-        value: from_protobuf(bytes, otherwise)?,
-        json: None,
-        duplicates: Vec::new(),
-    })
+) -> Result<Body<'static>, ProtobufError> {
+    from_protobuf(bytes, otherwise).map(Body::from)
 }
 
 /// Reads YAML, with the fields that occur again.
-pub(crate) fn read_yaml(bytes: &[u8]) -> Result<Body, Error> {
+pub(crate) fn read_yaml(bytes: &[u8]) -> Result<Body<'static>, Error> {
     let text = String::from_utf8_lossy(bytes);
     if let Some(value) = json_as_yaml(&text) {
-        return Ok(Body {
-            value,
-            json: None,
-            duplicates: Vec::new(),
-        });
+        return Ok(value.into());
     }
 
     let (value, duplicates) = from_yaml_with_duplicates(&text)?;
@@ -106,9 +133,8 @@ pub(crate) fn read_yaml(bytes: &[u8]) -> Result<Body, Error> {
     });
 
     Ok(Body {
-        value,
-        json: None,
         duplicates: duplicates.collect(),
+        ..value.into()
     })
 }
 

@@ -5,7 +5,7 @@ use fieldmanager_managedfields::Status;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 
-use crate::body::{self, Body, Media};
+use crate::body::{self, Body, Given, Media};
 use crate::edited::Edited;
 use crate::kind::{Form, Origin};
 use crate::metadata;
@@ -17,7 +17,7 @@ use crate::strict;
 
 impl Write<'_> {
     /// The object of a body, decoded and with defaults.
-    pub(crate) fn object_of(&mut self, bytes: &[u8]) -> Result<Edited, Status> {
+    pub(crate) fn object_of(&mut self, given: Given<'_>) -> Result<Edited, Status> {
         let Part {
             gvk, kind, policy, ..
         } = self.part;
@@ -36,7 +36,7 @@ impl Write<'_> {
             if is_unknown {
                 return unknown();
             }
-            let summary = body::summary(bytes);
+            let summary = body::summary(&given.bytes());
             Status::bad_request(format!(
                 "the object provided is unrecognized (must be of type {}): {error} ({summary})",
                 gvk.kind
@@ -56,23 +56,26 @@ impl Write<'_> {
         };
 
         // A body that cannot be parsed is quoted in the answer; one whose kind is known is answered by that kind.
-        let body = match media {
-            Media::Json => body::read_json(bytes).map_err(|error| {
+        let body = match (given, media) {
+            (Given::Object(object), _) => Body::from(object.clone()),
+            (Given::Text(bytes), Media::Json) => body::read_json(bytes).map_err(|error| {
                 unrecognized(format!(
                     "couldn't get version/kind; json parse error: {error}"
                 ))
             })?,
-            Media::Yaml => body::read_yaml(bytes).map_err(|error| {
+            (Given::Text(bytes), Media::Yaml) => body::read_yaml(bytes).map_err(|error| {
                 unrecognized(format!("error converting YAML to JSON: yaml: {error}"))
             })?,
-            Media::Protobuf => body::read_protobuf(bytes, gvk).map_err(|error| match &error {
-                ProtobufError::Object { kind, reason } => cannot(kind, reason),
-                ProtobufError::UnknownKind(unknown) => cannot(
-                    unknown,
-                    &kind.refuses(unknown).unwrap_or_else(|| error.to_string()),
-                ),
-                _ => unrecognized(error.to_string()),
-            })?,
+            (Given::Text(bytes), Media::Protobuf) => {
+                body::read_protobuf(bytes, gvk).map_err(|error| match &error {
+                    ProtobufError::Object { kind, reason } => cannot(kind, reason),
+                    ProtobufError::UnknownKind(unknown) => cannot(
+                        unknown,
+                        &kind.refuses(unknown).unwrap_or_else(|| error.to_string()),
+                    ),
+                    _ => unrecognized(error.to_string()),
+                })?
+            }
         };
 
         let mut declared = body::declared_kind(&body.value, gvk).map_err(unrecognized)?;
@@ -86,7 +89,7 @@ impl Write<'_> {
         }
 
         // Custom resources must name their kind, while built-in kinds take that of the resource.
-        if let Some(error) = self.missing_kind(&body, bytes) {
+        if let Some(error) = self.missing_kind(&body, given) {
             return Err(match self.request.validation() {
                 FieldValidation::Ignore => Status::bad_request(format!(
                     "{0} in version {1} cannot be handled as a {0}: {error}",
@@ -168,23 +171,25 @@ impl Write<'_> {
     }
 
     /// Why a custom resource that names no kind is refused, with its text.
-    fn missing_kind(&self, body: &Body, bytes: &[u8]) -> Option<String> {
+    fn missing_kind(&self, body: &Body<'_>, given: Given<'_>) -> Option<String> {
         let error = self.part.kind.missing_kind(&body.value)?;
         match body.json {
             Some(_) => Some(format!(
                 "Object 'Kind' is missing in '{}'",
-                String::from_utf8_lossy(bytes)
+                String::from_utf8_lossy(&given.bytes())
             )),
             None => Some(error),
         }
     }
 
     /// What strict field validation finds in a body.
-    fn strict_faults(&self, body: &Body, unknown: Vec<String>) -> Vec<String> {
+    fn strict_faults(&self, body: &Body<'_>, unknown: Vec<String>) -> Vec<String> {
         if self.request.validation() == FieldValidation::Ignore {
             return Vec::new();
         }
         match &body.json {
+            // Nothing to find: most bodies are not walked for it.
+            Some(_) if !body.has_repeats && unknown.is_empty() => unknown,
             Some(text) if self.part.policy.form == Form::Struct => strict::faults(text, &unknown),
             // The unknown fields of custom resources are found after decoding.
             Some(text) => strict::faults(text, &[])

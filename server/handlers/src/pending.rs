@@ -6,6 +6,7 @@ use fieldmanager_managedfields::ManagedFields;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 
+use crate::body::Given;
 use crate::edited::Edited;
 use crate::metadata;
 use crate::outcome::{Outcome, Refused};
@@ -61,7 +62,7 @@ impl<'r> Pending<'r> {
         request: &'r Request<'r>,
         method: Method,
         stored: Option<&'r Value>,
-        body: &[u8],
+        body: Given<'_>,
     ) -> Result<Self, Refused> {
         let mut write = Write::new(resource, options, request)?;
         let begun = write.before_admission(method, stored, body);

@@ -112,14 +112,20 @@ impl Write<'_> {
             let message = "resourceVersion should not be set on objects to be created";
             return Err(Status::failure(500, "", message.to_owned(), None));
         }
-        let Some(live) = stored else { return Ok(()) };
-        let mut status = self.target(metadata::text(object, "name")).already_exists();
-        if metadata::field(live, "deletionTimestamp").is_some() {
-            status.message = format!("object is being deleted: {}", status.message);
+        match stored {
+            Some(live) => Err(exists(self.target(metadata::text(object, "name")), live)),
+            None => Ok(()),
         }
-
-        Err(status)
     }
+}
+
+/// The answer to the creation of an object whose name a stored one has.
+pub(crate) fn exists(target: Target<'_>, live: &Value) -> Status {
+    let mut status = target.already_exists();
+    if metadata::field(live, "deletionTimestamp").is_some() {
+        status.message = format!("object is being deleted: {}", status.message);
+    }
+    status
 }
 
 /// Refuses a `resourceVersion` that is not a number, in the words of the store of kube-apiserver.

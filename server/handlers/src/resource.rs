@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fieldmanager_fieldpath::ApiVersion;
 use fieldmanager_managedfields::internal::Difference;
 use fieldmanager_managedfields::{
-    ConvertError, Error, FieldManager, FieldManagerBuilder, ObjectConverter,
+    ConvertError, Error, FieldManager, FieldManagerBuilder, ObjectConverter, Status,
 };
 use fieldmanager_openapi::Types;
 use fieldmanager_patch::PatchType;
@@ -14,16 +14,20 @@ use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::crd::{CustomResource, Scope};
 use fieldmanager_value::{Str, Value};
 
+use crate::body::Given;
 use crate::error::ResourceError;
 use crate::kind::builtin::Builtin;
 use crate::kind::custom::Custom;
 use crate::kind::{Form, Origin};
+use crate::metadata;
 use crate::outcome::{Outcome, Refused};
 use crate::part::{Inner, Options, Part};
 use crate::pending::Pending;
+use crate::preconditions::exists;
 use crate::request::{Method, Request, Subresource};
 use crate::scale::{API_VERSION, ScaleFields};
 use crate::state::Write;
+use crate::status::Target;
 
 /// Makes an object have another `apiVersion`. The error is a message.
 #[doc(hidden)]
@@ -397,6 +401,7 @@ impl Resource {
         live: Option<&'r Value>,
         body: &[u8],
     ) -> Result<Pending<'r>, Refused> {
+        let body = Given::Text(body);
         Pending::begin(&self.inner, self.options, request, method, live, body)
     }
 
@@ -467,6 +472,16 @@ impl Resource {
         self.begin(request, Method::Create, live, body)?.finish()
     }
 
+    /// The answer of [`create`](Self::create) to a valid object whose name `live` has: 409.
+    pub fn exists(&self, live: &Value) -> Status {
+        let target = Target {
+            kind: self.kind(),
+            plural: self.plural(),
+            name: metadata::text(live, "name"),
+        };
+        exists(target, live)
+    }
+
     /// `POST` of an object that is not stored: a review, a binding or an eviction. The object of the outcome is that of the
     /// body, with managed fields.
     ///
@@ -491,6 +506,22 @@ impl Resource {
         body: &[u8],
     ) -> Result<Outcome, Refused> {
         self.begin(request, Method::Update, live, body)?.finish()
+    }
+
+    /// `PUT` of an object that needs no decoding, as the server sends it to itself.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`update`](Self::update).
+    pub fn update_to(
+        &self,
+        request: &Request<'_>,
+        live: Option<&Value>,
+        object: &Value,
+    ) -> Result<Outcome, Refused> {
+        let body = Given::Object(object);
+        let method = Method::Update;
+        Pending::begin(&self.inner, self.options, request, method, live, body)?.finish()
     }
 
     /// `PATCH` of any type, by the content type of the request. An apply creates an object that does not exist.

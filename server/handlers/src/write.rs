@@ -18,7 +18,7 @@ use fieldmanager_managedfields::{
 use fieldmanager_patch::PatchType;
 use fieldmanager_value::Value;
 
-use crate::body::{self, Body};
+use crate::body::{self, Body, Given};
 use crate::edited::Edited;
 use crate::kind::{Change, Form, Unseen};
 use crate::metadata;
@@ -36,7 +36,7 @@ enum Sent {
     Object(Edited),
     Patch(Patch),
     /// The configuration of an apply.
-    Config(Body),
+    Config(Body<'static>),
 }
 
 /// The object before the request.
@@ -127,7 +127,7 @@ impl<'r> Write<'r> {
         &mut self,
         method: Method,
         stored: Option<&'r Value>,
-        body: &[u8],
+        body: Given<'_>,
     ) -> Result<(Read<'r>, Edited), Refused> {
         let sent = self.decode(method, body)?;
         let read = self.read(method, stored, &sent)?;
@@ -157,7 +157,7 @@ impl<'r> Write<'r> {
     /// The object of a body that is not stored.
     fn question(&mut self, body: &[u8]) -> Result<Outcome, Status> {
         self.check_options(RequestKind::Create)?;
-        let Edited { object, .. } = self.object_of(body)?;
+        let Edited { object, .. } = self.object_of(Given::Text(body))?;
         // A request to an action of an object may say by the uid which one it means.
         let object = if self.request.name.is_empty() {
             metadata::without_system_fields(&object)
@@ -178,7 +178,7 @@ impl<'r> Write<'r> {
     }
 
     /// Reads the body, and checks what it and the request say by themselves.
-    fn decode(&mut self, method: Method, body: &[u8]) -> Result<Sent, Status> {
+    fn decode(&mut self, method: Method, body: Given<'_>) -> Result<Sent, Status> {
         if method == Method::Create {
             // A subresource has no collection to which an object can be posted.
             if self.request.subresource != Subresource::Object {
@@ -214,10 +214,10 @@ impl<'r> Write<'r> {
         self.check_has_name()?;
         if patch_type != PatchType::Apply {
             self.check_options(RequestKind::Patch)?;
-            return Ok(Sent::Patch(Patch::read(patch_type, body)?));
+            return Ok(Sent::Patch(Patch::read(patch_type, &body.bytes())?));
         }
         self.check_options(RequestKind::Apply)?;
-        let config = body::read_yaml(body)
+        let config = body::read_yaml(&body.bytes())
             .map_err(|error| Status::bad_request(format!("error encoding patch: {error}")))?;
 
         Ok(Sent::Config(config))

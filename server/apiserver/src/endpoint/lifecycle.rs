@@ -305,9 +305,8 @@ impl Core {
         let request = fieldmanager_handlers::Request::new(self.source.now())
             .subresource(fieldmanager_handlers::Subresource::Status)
             .name(&name)
-            .content_type("application/json")
             .user_agent("kube-apiserver");
-        let updated = handlers.update(&request, Some(&live), changed.to_json().as_bytes());
+        let updated = handlers.update_to(&request, Some(&live), &changed);
 
         // A definition that today's rules refuse has its status all the same.
         served.to_stored(&updated.map_or(changed, |outcome| outcome.object))

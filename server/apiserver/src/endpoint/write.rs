@@ -1,6 +1,8 @@
 //! Requests that write: create, update, patch and apply.
 
-use fieldmanager_handlers::{Action, Method, Outcome, Pending, Request, Resource, Subresource};
+use fieldmanager_handlers::{
+    Action, Method, Outcome, Pending, Refused, Request, Resource, Subresource,
+};
 use fieldmanager_value::Value;
 
 use super::admission::{self, Subject, write_options};
@@ -74,10 +76,10 @@ impl Core {
                 continue;
             }
 
-            // The handlers say why an object that exists cannot be created.
-            let live = current.map(|entry| call.served.live(&entry));
-            let refused = handlers.create(&request, live.as_ref(), call.body);
-            refused.map_err(|refusal| admission::refused(&outcome.warnings, refusal))?;
+            if let Some(entry) = current {
+                let refusal = Refused::from(handlers.exists(&call.served.live(&entry)));
+                return Err(admission::refused(&outcome.warnings, refusal));
+            }
             if attempt >= ATTEMPTS {
                 return Err(internal(
                     "the object was created and deleted again and again".to_owned(),

@@ -313,6 +313,11 @@ impl Decoder {
         }
     }
 
+    /// The schema of the version, with pruned defaults; `None` if it has none.
+    pub(crate) fn schema(&self) -> Option<&Structural> {
+        self.definition.schemas.get(&self.version)
+    }
+
     /// The decoder that fills in defaults or does not.
     pub(crate) fn with_defaults(self, on: bool) -> Self {
         Decoder {

@@ -107,6 +107,18 @@ impl Validator {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(custom: &CustomResource, version: &str) -> Result<Validator, ValidatorError> {
+        let path = || FieldPath::root("spec").child("versions").key(version);
+        let schema = custom.version(version)?.schema.as_ref();
+        let schema = schema.map(|schema| structural(schema, custom.preserve_unknown_fields, path));
+        Self::with_schema(custom, version, schema.transpose()?)
+    }
+
+    /// Like [`new`](Self::new), with the schema that was read before.
+    pub(crate) fn with_schema(
+        custom: &CustomResource,
+        version: &str,
+        structural: Option<Structural>,
+    ) -> Result<Validator, ValidatorError> {
         let found = custom.version(version)?;
         let mut out = Validator {
             kind: custom.kind(version),
@@ -119,12 +131,10 @@ impl Validator {
         };
 
         // Without a schema, only metadata and the fields of `scale` are validated.
-        let Some(schema) = &found.schema else {
+        let Some((schema, structural)) = found.schema.as_ref().zip(structural) else {
             return Ok(out);
         };
-
-        let path = || FieldPath::root("spec").child("versions").key(version);
-        out.schema = structural(schema, custom.preserve_unknown_fields, path)?;
+        out.schema = structural;
         out.values = Some(ValueValidator::new(schema)?);
         out.rules = Rules::compile(&out.schema);
 

@@ -35,7 +35,9 @@ impl Custom {
             .version(version)
             .map_err(|error| error.to_string())?;
         let decoder = Decoder::new(definition, version).map_err(|error| error.to_string())?;
-        let validator = Validator::new(definition, version).map_err(|error| error.to_string())?;
+        let schema = decoder.schema().cloned();
+        let validator = Validator::with_schema(definition, version, schema)
+            .map_err(|error| error.to_string())?;
         Ok(Custom {
             decoder: decoder.with_defaults(has_defaults),
             validator,
