@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use fieldmanager_structural::GroupVersionKind;
-use http::{Request, header};
+use http::{HeaderName, Request, header};
 use http_body_util::{BodyExt, Full};
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -220,11 +220,29 @@ impl TestServer {
         let body = serde_json::to_string(body);
         let body = body.map_err(|error| Refusal::new(0, "", error.to_string()))?;
         let body = if body == "null" { String::new() } else { body };
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(header::CONTENT_TYPE, content_type)
-            .header(header::USER_AGENT, AGENT)
+        let headers = [(header::CONTENT_TYPE, content_type)];
+        self.send_text(method, path, &headers, body).await
+    }
+
+    /// Sends a request with headers and a text, such as a manifest in YAML.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`] with the code 0 if the answer was lost, or if the path is no URI or a header none.
+    pub async fn send_text(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(HeaderName, &str)],
+        body: String,
+    ) -> Result<Reply, Refusal> {
+        let builder = Request::builder().method(method).uri(path);
+        let builder = builder.header(header::USER_AGENT, AGENT);
+        let request = headers
+            .iter()
+            .fold(builder, |builder, (name, value)| {
+                builder.header(name, *value)
+            })
             .body(Full::<Bytes>::from(body))
             .map_err(|error| Refusal::new(0, "", error.to_string()))?;
 

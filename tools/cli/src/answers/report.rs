@@ -1,5 +1,6 @@
 //! The report of `check`: for people, for CI systems, for code scanning.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use fieldmanager_value::internal::escape_untrusted;
@@ -116,12 +117,14 @@ impl ObjectVerdict {
     }
 }
 
-/// The verdicts, in the order in which they were found.
+/// The verdicts, in the order of their objects.
 pub(crate) struct Report {
     format: VerdictFormat,
     files: usize,
     /// Of text and annotations, which are printed at once, only the numbers are kept.
     verdicts: Vec<ObjectVerdict>,
+    /// Those that wait for the verdicts on earlier objects, by the number of their object.
+    early: BTreeMap<usize, ObjectVerdict>,
     all: usize,
     refused: usize,
     unknown: usize,
@@ -134,6 +137,7 @@ impl Report {
             format,
             files,
             verdicts: Vec::new(),
+            early: BTreeMap::new(),
             all: 0,
             refused: 0,
             unknown: 0,
@@ -141,8 +145,16 @@ impl Report {
         }
     }
 
-    /// Adds a verdict.
-    pub(crate) fn add(&mut self, verdict: ObjectVerdict) -> Result<(), Failure> {
+    /// Adds the verdict on an object with a number: each number from 0 is added once, in any order.
+    pub(crate) fn add(&mut self, number: usize, verdict: ObjectVerdict) -> Result<(), Failure> {
+        self.early.insert(number, verdict);
+        while let Some(verdict) = self.early.remove(&self.all) {
+            self.enter(verdict)?;
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, verdict: ObjectVerdict) -> Result<(), Failure> {
         self.all += 1;
         self.refused += usize::from(verdict.kind.is_fault());
         self.unknown += usize::from(verdict.kind == VerdictKind::Unknown);

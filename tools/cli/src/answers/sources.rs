@@ -14,7 +14,7 @@ use crate::error::Failure;
 use crate::files::{self, Files};
 
 /// The number of objects that are read before they are needed: a definition can have some MB.
-const AHEAD: usize = 2;
+const AHEAD: usize = 6;
 
 /// Files with objects, in the order of the arguments. Each is read when its objects are asked for, one at a time.
 pub(crate) struct Sources {

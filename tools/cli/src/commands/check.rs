@@ -1,6 +1,6 @@
 //! `check`: what an API server would say to the objects of sources.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -11,7 +11,7 @@ use fieldmanager_apiserver::{ApiServer, Collection};
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 use futures::StreamExt as _;
-use futures::stream::FuturesOrdered;
+use futures::stream::FuturesUnordered;
 use serde_json::Value as Json;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinHandle};
@@ -19,9 +19,9 @@ use tokio::task::{JoinError, JoinHandle};
 use crate::answers::catalogue::{Catalogue, DEFINITION};
 use crate::answers::report::{ObjectVerdict, Report, VerdictFault, VerdictKind};
 use crate::answers::sources::{
-    FoundObject, SourceObject, Sources, Unreadable, may_have, said_kind,
+    FoundObject, ObjectKey, SourceObject, Sources, Unreadable, may_have, said_kind,
 };
-use crate::answers::trial::{TrialServer, request, text};
+use crate::answers::trial::{TrialServer, request, request_verdict, text};
 use crate::args::VerdictArgs;
 use crate::error::Failure;
 use crate::files::Files;
@@ -72,6 +72,8 @@ pub(crate) fn run(args: &VerdictArgs, files: Files) -> Result<ExitCode, Failure>
         catalogue: Catalogue::default(),
         report: Report::new(args.output, sources.len()),
         faults: HashSet::new(),
+        found: 0,
+        created: HashSet::new(),
     };
 
     // What the first step finds in a file says which of the others need it.
@@ -141,10 +143,15 @@ struct Checker<'a> {
     report: Report,
     /// The documents that are no objects, which each step meets.
     faults: HashSet<(String, usize)>,
+    /// The number of objects and faults that were found.
+    found: usize,
+    /// The objects that the server accepted.
+    created: HashSet<ObjectKey>,
 }
 
 /// An object about which the server is asked, and what is known before the answer.
 struct AskedObject {
+    number: usize,
     item: SourceObject,
     verdict: ObjectVerdict,
     /// `None` if the kind is unknown.
@@ -155,39 +162,37 @@ struct AskedObject {
 type Asking = JoinHandle<Result<AskedObject, Failure>>;
 
 impl Checker<'_> {
-    /// Reports the verdicts on the objects of a step in their order. The server is asked about several at a time.
+    /// Reports the verdicts on the objects of a step. The server is asked about several at a time.
     async fn judge_all(
         &mut self,
         mut next: mpsc::Receiver<Result<FoundObject, Failure>>,
         step: usize,
     ) -> Result<(), Failure> {
-        let mut asked = FuturesOrdered::new();
+        let mut asked = FuturesUnordered::new();
         // The objects that are asked about, for the ones behind them.
-        let mut earlier: VecDeque<Value> = VecDeque::new();
+        let mut open: HashMap<usize, Value> = HashMap::new();
         loop {
             tokio::select! {
                 Some(done) = asked.next() => {
-                    earlier.pop_front();
-                    self.conclude(done).await?;
+                    open.remove(&self.conclude(done).await?);
                 }
                 found = next.recv(), if asked.len() < TOGETHER => {
                     let Some(found) = found.transpose()? else { break };
-                    let waits = found
-                        .as_ref()
-                        .map_or(true, |item| earlier.iter().any(|other| depends(step, &item.object, other)));
-                    if waits {
-                        self.conclude_all(&mut asked).await?;
-                        earlier.clear();
-                    }
-
-                    match found {
-                        Ok(item) if step_of_item(&item) == step => {
-                            earlier.push_back(item.object.clone());
-                            asked.push_back(self.start(item, step).await?);
+                    let item = match found {
+                        Ok(item) if step_of_item(&item) == step => item,
+                        Ok(_) => continue,
+                        Err(fault) => {
+                            self.add_fault(fault)?;
+                            continue;
                         }
-                        Ok(_) => {}
-                        Err(fault) => self.add_fault(fault)?,
+                    };
+
+                    if open.values().any(|other| depends(step, &item.object, other)) {
+                        self.conclude_all(&mut asked).await?;
+                        open.clear();
                     }
+                    open.insert(self.found, item.object.clone());
+                    asked.push(self.start(item, step).await?);
                 }
             }
         }
@@ -196,11 +201,17 @@ impl Checker<'_> {
     }
 
     /// Waits for all answers, and reports the verdicts.
-    async fn conclude_all(&mut self, asked: &mut FuturesOrdered<Asking>) -> Result<(), Failure> {
+    async fn conclude_all(&mut self, asked: &mut FuturesUnordered<Asking>) -> Result<(), Failure> {
         while let Some(done) = asked.next().await {
             self.conclude(done).await?;
         }
         Ok(())
+    }
+
+    /// The number of an object or a fault, in the order in which they are found.
+    fn number(&mut self) -> usize {
+        self.found += 1;
+        self.found - 1
     }
 
     /// Reports a document that is no object, once.
@@ -208,7 +219,8 @@ impl Checker<'_> {
         if !self.faults.insert((fault.file.clone(), fault.line)) {
             return Ok(());
         }
-        self.report.add(unreadable(fault))
+        let number = self.number();
+        self.report.add(number, unreadable(fault))
     }
 
     /// Starts the task that asks about an object. The object is created if others may need it.
@@ -235,13 +247,15 @@ impl Checker<'_> {
                 verdict.kind = VerdictKind::Refused;
             }
         }
-        let server = self.server.server();
+        let (number, server) = (self.number(), self.server.server());
+        let exists = step < STEPS.len() && self.created.contains(&key);
         Ok(tokio::spawn(async move {
             let reply = match path {
-                Some(path) => Some(ask(&server, &path, &item.object, step).await?),
+                Some(path) => Some(ask(&server, &path, &item.object, step, exists).await?),
                 None => None,
             };
             Ok(AskedObject {
+                number,
                 item,
                 verdict,
                 reply,
@@ -249,13 +263,14 @@ impl Checker<'_> {
         }))
     }
 
-    /// Reports the verdict on an object.
+    /// Reports the verdict on an object. Returns its number.
     async fn conclude(
         &mut self,
         asked: Result<Result<AskedObject, Failure>, JoinError>,
-    ) -> Result<(), Failure> {
+    ) -> Result<usize, Failure> {
         let asked = asked.map_err(|error| Failure::Other(error.to_string()))?;
         let AskedObject {
+            number,
             item,
             mut verdict,
             reply,
@@ -263,7 +278,11 @@ impl Checker<'_> {
         if let Some(reply) = reply {
             self.enter(&mut verdict, &item, &reply).await?;
         }
-        self.report.add(verdict)
+        if verdict.code == 201 {
+            self.created.extend(verdict.object.clone());
+        }
+        self.report.add(number, verdict)?;
+        Ok(number)
     }
 
     /// Enters the answer of the server into a verdict.
@@ -335,24 +354,32 @@ impl Checker<'_> {
     }
 }
 
-/// The answer to the creation of an object in a collection, which is only tried unless others need it.
+/// The answer to the creation of an object in a collection, which is only tried unless others need it. What `exists` is applied
+/// to, as is what every cluster has, such as the namespace `default`.
 async fn ask(
     server: &TestServer,
     path: &str,
     object: &Value,
     step: usize,
+    exists: bool,
 ) -> Result<Reply, Failure> {
+    let name = object.metadata_string("name");
+    let apply = format!("{path}/{name}?{TRY}&force=true");
+    if exists {
+        // The words of a refusal are those of a creation, if that has any.
+        let reply = request_verdict(server, "PATCH", &apply, object).await?;
+        if reply.code < 400 {
+            return Ok(reply);
+        }
+    }
+
     let query = if step < STEPS.len() { STRICT } else { TRY };
     let create = format!("{path}?{query}");
-    let reply = request(server, "POST", &create, object).await?;
+    let reply = request_verdict(server, "POST", &create, object).await?;
     if reply.code != 409 || text(&reply.body(), "reason") != "AlreadyExists" {
         return Ok(reply);
     }
-
-    // What every cluster has, such as the namespace `default`, is applied to.
-    let name = object.metadata_string("name");
-    let path = format!("{path}/{name}?{TRY}&force=true");
-    request(server, "PATCH", &path, object).await
+    request_verdict(server, "PATCH", &apply, object).await
 }
 
 /// The step of an object.
