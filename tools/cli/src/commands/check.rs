@@ -224,9 +224,6 @@ impl Checker<'_> {
     }
 
     /// Starts the task that asks about an object. The object is created if others may need it.
-    ///
-    /// It is a task, because a future that nobody polls keeps the locks of the server that it has: the next request could wait
-    /// for one of them without end.
     async fn start(&mut self, item: SourceObject, step: usize) -> Result<Asking, Failure> {
         let object = &item.object;
         let kind = object.declared_kind();
@@ -249,6 +246,8 @@ impl Checker<'_> {
         }
         let (number, server) = (self.number(), self.server.server());
         let exists = step < STEPS.len() && self.created.contains(&key);
+        // It is a task, because a future that nobody polls keeps the locks of the server that it has: the next request could
+        // wait for one of them without end.
         Ok(tokio::spawn(async move {
             let reply = match path {
                 Some(path) => Some(ask(&server, &path, &item.object, step, exists).await?),
