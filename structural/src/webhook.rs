@@ -24,7 +24,7 @@ pub fn url(url: &str, path: &FieldPath, errors: &mut Vec<FieldError>) {
             .next()
             .is_some_and(|first| first.contains(':'));
     let parsed = if is_relative {
-        Ok(Default::default())
+        parse(&format!("/{rest}"))
     } else {
         parse(rest)
     };
@@ -131,5 +131,27 @@ pub fn service(service: &Map, path: &FieldPath, errors: &mut Vec<FieldError>) {
         for fault in subdomain_1123(step) {
             invalid(format!("segment[{at}]: {fault}"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_without_a_host_has_the_faults_of_its_path_and_query() {
+        let faults = |text: &str| {
+            let mut errors = Vec::new();
+            url(text, &FieldPath::root("url"), &mut errors);
+            let errors = errors.iter().map(ToString::to_string);
+            errors.collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(
+            faults("50%"),
+            r#"url: Required value: url must be a valid URL: parse "50%": invalid URL escape "%"; desired format: https://host[/path]"#
+        );
+        let query = r#"url: Invalid value: "b": query parameters are not permitted in the URL"#;
+        assert!(faults("a?b").ends_with(query), "{}", faults("a?b"));
+        assert_eq!(faults("https://a.b/c"), "");
     }
 }

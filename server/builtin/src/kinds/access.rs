@@ -74,6 +74,7 @@ pub(super) const KINDS: &[KindDescription] = &[
         name_syntax: NameSyntax::PathSegment,
         labels: &[NAME, "spec.signerName"],
         label_fault: UNSUPPORTED_LABEL,
+        accepts_any_prefix: true,
         ..KindDescription::of("certificates.k8s.io", &["v1"], "CertificateSigningRequest")
     },
     KindDescription {
@@ -91,6 +92,7 @@ pub(super) const KINDS: &[KindDescription] = &[
         checks: checks::certificates::pod_request,
         labels: &[NAME, "spec.signerName", "spec.podName", "spec.nodeName"],
         label_fault: UNSUPPORTED_LABEL,
+        accepts_any_prefix: true,
         ..KindDescription::of(
             "certificates.k8s.io",
             &["v1", "v1beta1"],

@@ -49,6 +49,7 @@ pub(super) const KINDS: &[KindDescription] = &[
         }],
         label_fault: UNSUPPORTED_LABEL,
         has_no_dependents: true,
+        accepts_any_prefix: true,
         ..KindDescription::of("", &["v1"], "Event")
     },
     KindDescription {
@@ -146,6 +147,7 @@ pub(super) const KINDS: &[KindDescription] = &[
         checks: checks::pods::pod_template,
         warnings: warnings::workloads::pod_template,
         returns_deleted: true,
+        accepts_any_prefix: true,
         ..KindDescription::of("", &["v1"], "PodTemplate")
     },
     KindDescription {
@@ -161,6 +163,7 @@ pub(super) const KINDS: &[KindDescription] = &[
             absent: "0",
         }],
         label_fault: UNSUPPORTED_LABEL,
+        accepts_any_prefix: true,
         ..KindDescription::of("", &["v1"], "ReplicationController")
     },
     KindDescription {
@@ -168,6 +171,7 @@ pub(super) const KINDS: &[KindDescription] = &[
         subresource_checks: &[("status", checks::config::quota_status)],
         warnings: warnings::config::quota,
         returns_deleted: true,
+        accepts_any_prefix: true,
         ..KindDescription::of("", &["v1"], "ResourceQuota")
     },
     KindDescription {
@@ -188,6 +192,7 @@ pub(super) const KINDS: &[KindDescription] = &[
         unserved: "it has no connection to Pods",
         labels: &[NAME, NAMESPACE, "spec.clusterIP", "spec.type"],
         label_fault: UNSUPPORTED_LABEL,
+        accepts_any_prefix: true,
         ..KindDescription::of("", &["v1"], "Service")
     },
     KindDescription {

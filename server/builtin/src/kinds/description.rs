@@ -43,6 +43,8 @@ pub struct KindDescription {
     pub(crate) name_syntax: NameSyntax,
     /// The faults of a name, or of a prefix of names, that depend on the object.
     pub(crate) name_faults: Option<NameFaults>,
+    /// Whether an update does not check `generateName` by the syntax of names.
+    pub(crate) accepts_any_prefix: bool,
     /// Whether the validation of the status checks no finalizers.
     pub(crate) has_unchecked_status_metadata: bool,
     /// Whether errors that occur again are reported again, as by kinds without declarative validation.
@@ -186,6 +188,7 @@ impl KindDescription {
             metadata: MetadataChecks::First,
             name_syntax: NameSyntax::Subdomain,
             name_faults: None,
+            accepts_any_prefix: false,
             has_unchecked_status_metadata: false,
             repeats_errors: false,
             warnings: |_, _| Vec::new(),

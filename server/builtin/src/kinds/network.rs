@@ -27,11 +27,13 @@ pub(super) const KINDS: &[KindDescription] = &[
             member: "spec",
             except: "policyTypes",
         }),
+        accepts_any_prefix: true,
         ..KindDescription::of("networking.k8s.io", &["v1"], "NetworkPolicy")
     },
     KindDescription {
         checks: checks::network::service_cidr,
         without_effect: Some("Services get addresses of one fixed range"),
+        accepts_any_prefix: true,
         ..KindDescription::of("networking.k8s.io", &["v1", "v1beta1"], "ServiceCIDR")
     },
     KindDescription {

@@ -7,6 +7,7 @@ use crate::warnings;
 pub(super) const KINDS: &[KindDescription] = &[
     KindDescription {
         checks: checks::classes::priority_class,
+        accepts_any_prefix: true,
         ..KindDescription::of("scheduling.k8s.io", &["v1"], "PriorityClass")
     },
     KindDescription {
@@ -18,6 +19,7 @@ pub(super) const KINDS: &[KindDescription] = &[
     KindDescription {
         checks: checks::devices::class,
         returns_deleted: true,
+        accepts_any_prefix: true,
         ..KindDescription::of(
             "resource.k8s.io",
             &["v1", "v1beta1", "v1beta2"],
@@ -27,6 +29,7 @@ pub(super) const KINDS: &[KindDescription] = &[
     KindDescription {
         checks: checks::devices::taint_rule,
         subresource_checks: &[("status", checks::devices::taint_rule_status)],
+        accepts_any_prefix: true,
         ..KindDescription::of(
             "resource.k8s.io",
             &["v1", "v1alpha3", "v1beta2"],
@@ -53,9 +56,11 @@ pub(super) const KINDS: &[KindDescription] = &[
         )
     },
     KindDescription {
+        warnings: warnings::config::slice,
         returns_deleted: true,
         labels: &[NAME, "spec.nodeName", "spec.driver", "spec.pool.name"],
         label_fault: "field label not supported for {kind}: {label}",
+        accepts_any_prefix: true,
         ..KindDescription::of(
             "resource.k8s.io",
             &["v1", "v1beta1", "v1beta2"],
@@ -70,6 +75,7 @@ pub(super) const KINDS: &[KindDescription] = &[
     KindDescription {
         checks: checks::config::lease,
         metadata: MetadataChecks::AnyFinalizer,
+        accepts_any_prefix: true,
         ..KindDescription::of("coordination.k8s.io", &["v1"], "Lease")
     },
     KindDescription {
@@ -99,6 +105,7 @@ pub(super) const KINDS: &[KindDescription] = &[
         ],
         label_fault: UNSUPPORTED_LABEL,
         has_no_dependents: true,
+        accepts_any_prefix: true,
         ..KindDescription::of("events.k8s.io", &["v1"], "Event")
     },
 ];

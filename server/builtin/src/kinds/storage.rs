@@ -9,6 +9,7 @@ pub(super) const KINDS: &[KindDescription] = &[
         checks: checks::storage::driver,
         warnings: warnings::storage::driver,
         returns_deleted: true,
+        accepts_any_prefix: true,
         ..KindDescription::of("storage.k8s.io", &["v1"], "CSIDriver")
     },
     KindDescription {

@@ -22,18 +22,21 @@ pub(super) const KINDS: &[KindDescription] = &[
         checks: checks::workloads::daemon_set,
         subresource_checks: &[("status", checks::workloads::daemon_set_status)],
         warnings: warnings::workloads::daemons,
+        accepts_any_prefix: true,
         ..KindDescription::of("apps", &["v1"], "DaemonSet")
     },
     KindDescription {
         checks: checks::workloads::deployment,
         subresource_checks: &[("status", checks::workloads::deployment_status)],
         warnings: warnings::workloads::replicas,
+        accepts_any_prefix: true,
         ..KindDescription::of("apps", &["v1"], "Deployment")
     },
     KindDescription {
         checks: checks::workloads::replica_set,
         subresource_checks: &[("status", checks::workloads::controller_status)],
         warnings: warnings::workloads::replicas,
+        accepts_any_prefix: true,
         ..KindDescription::of("apps", &["v1"], "ReplicaSet")
     },
     KindDescription {
@@ -41,12 +44,14 @@ pub(super) const KINDS: &[KindDescription] = &[
         subresource_checks: &[("status", checks::workloads::stateful_set_status)],
         name_syntax: NameSyntax::Label,
         warnings: warnings::workloads::stateful,
+        accepts_any_prefix: true,
         ..KindDescription::of("apps", &["v1"], "StatefulSet")
     },
     KindDescription {
         checks: checks::jobs::cron_job,
         has_unchecked_status_metadata: true,
         warnings: warnings::workloads::schedule,
+        accepts_any_prefix: true,
         ..KindDescription::of("batch", &["v1"], "CronJob")
     },
     KindDescription {
@@ -63,6 +68,7 @@ pub(super) const KINDS: &[KindDescription] = &[
             absent: "0",
         }],
         label_fault: "field label {quoted} not supported for Job",
+        accepts_any_prefix: true,
         ..KindDescription::of("batch", &["v1"], "Job")
     },
     KindDescription {
@@ -71,12 +77,14 @@ pub(super) const KINDS: &[KindDescription] = &[
         internal: Some("autoscaling/v2"),
         status_annotation: Some("autoscaling.alpha.kubernetes.io/current-metrics"),
         generation_follows_storage: true,
+        accepts_any_prefix: true,
         ..KindDescription::of("autoscaling", &["v1"], "HorizontalPodAutoscaler")
     },
     KindDescription {
         checks: checks::autoscaling::autoscaler,
         subresource_checks: &[("status", checks::autoscaling::autoscaler_status)],
         generation_follows_storage: true,
+        accepts_any_prefix: true,
         ..KindDescription::of("autoscaling", &["v2"], "HorizontalPodAutoscaler")
     },
     KindDescription {
@@ -90,6 +98,7 @@ pub(super) const KINDS: &[KindDescription] = &[
         subresource_checks: &[("status", checks::classes::budget_status)],
         name_syntax: NameSyntax::PathSegment,
         metadata: MetadataChecks::Last,
+        accepts_any_prefix: true,
         ..KindDescription::of("policy", &["v1"], "PodDisruptionBudget")
     },
 ];

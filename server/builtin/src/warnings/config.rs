@@ -1,6 +1,7 @@
 //! Warnings about Secrets, quotas and configurations of webhooks.
 
 use fieldmanager_value::Value;
+use fieldmanager_value::internal::go_format::quote;
 
 use super::fields::{at, items, text};
 use crate::amount::Amount;
@@ -15,6 +16,20 @@ const EXCLUDED: [&str; 6] = [
     "selfsubjectrulesreviews.authorization.k8s.io",
     "subjectaccessreviews.authorization.k8s.io",
 ];
+
+/// Warns of the name of a driver that has letters in upper case.
+///
+/// Behaviour: `resourceSliceStrategy` of `k8s.io/kubernetes/pkg/registry/resource/resourceslice`.
+pub(crate) fn slice(slice: &Value, _: Option<&Value>) -> Vec<String> {
+    let driver = text(slice, "spec.driver");
+    if driver == driver.to_lowercase() {
+        return Vec::new();
+    }
+    let quoted = quote(driver);
+    vec![format!(
+        "spec.driver: driver names should be lowercase; {quoted} contains uppercase characters"
+    )]
+}
 
 /// Warns of rules that name what is not sent to webhooks.
 ///

@@ -97,17 +97,19 @@ impl Builtin {
         }
     }
 
-    /// Whether a document has an empty list or map that the kind compares with an absent one.
-    fn has_empty(&self, document: &Value) -> bool {
+    /// Whether a document has an empty list or map that the kind compares with an absent one, and that the object made of the
+    /// document does not fill: an apply of no items leaves those of others.
+    fn has_empty(&self, document: &Value, object: &Value) -> bool {
         let Some(CountsEmpty { member, except, .. }) = self.description().counts_empty else {
             return false;
         };
+        let object = object.get(member);
         match document.get(member) {
             Some(Value::Map(fields)) => fields
                 .iter()
                 .filter(|(name, _)| *name != except)
-                .any(|(_, value)| has_empty(value)),
-            other => other.is_some_and(has_empty),
+                .any(|(name, value)| has_empty(value, object.and_then(|object| object.get(name)))),
+            other => other.is_some_and(|value| has_empty(value, object)),
         }
     }
 
@@ -194,12 +196,18 @@ fn with_bytes(object: &Value, name: &str) -> Value {
     }
 }
 
-/// Whether a value has an empty list, or the empty map of a selector. Other maps of these kinds are structs.
-fn has_empty(value: &Value) -> bool {
+/// Whether a value has an empty list that `made` of it does not fill, or the empty map of a selector. Other maps of these kinds
+/// are structs.
+fn has_empty(value: &Value, made: Option<&Value>) -> bool {
     level(|| match value {
-        Value::List(list) => list.is_empty() || list.iter().any(has_empty),
+        Value::List(list) if list.is_empty() => {
+            let items = made.and_then(Value::as_list);
+            items.is_none_or(|items| items.is_empty())
+        }
+        Value::List(list) => list.iter().any(|item| has_empty(item, None)),
         Value::Map(map) => map.iter().any(|(name, value)| {
-            has_empty(value) || name == "matchLabels" && value.as_map().is_some_and(Map::is_empty)
+            has_empty(value, made.and_then(|made| made.get(name)))
+                || name == "matchLabels" && value.as_map().is_some_and(Map::is_empty)
         }),
         _ => false,
     })
@@ -364,7 +372,7 @@ impl Kind for Builtin {
 
     fn unseen(&self, document: &Value, object: &Value, sources: &[&Value]) -> Unseen {
         Unseen {
-            has_empty: self.has_empty(document),
+            has_empty: self.has_empty(document, object),
             status: self.stored_status(object, sources),
         }
     }

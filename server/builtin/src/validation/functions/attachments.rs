@@ -217,7 +217,7 @@ pub(crate) fn capacity(capacity: &Field<'_>, errors: &mut Errors) {
     let amount = size.amount();
     size.invalid_if(amount < Amount::default(), NOT_NEGATIVE, errors);
 
-    topology.immutable(errors);
+    topology.immutable_as("LabelSelector", errors);
     class.immutable_text(errors);
 }
 

@@ -227,26 +227,7 @@ pub(crate) fn budget(budget: &Field<'_>, errors: &mut Errors) {
 
 pub(crate) fn budget_status(budget: &Field<'_>, errors: &mut Errors) {
     let status = budget.get("status");
-    let mut types = BTreeSet::new();
-    for condition in status.get("conditions").items() {
-        if !types.insert(condition.get("type").text()) {
-            // The path is that of the condition.
-            condition
-                .get("type")
-                .moved(condition.path.clone())
-                .duplicate(errors);
-        }
-    }
-
-    for condition in status.get("conditions").items() {
-        condition.get("type").require("is required", errors);
-        condition
-            .get("status")
-            .require_one_of(&["False", "True", "Unknown"], errors);
-        condition.get("lastTransitionTime").require("", errors);
-        condition.get("reason").require("", errors);
-    }
-
+    conditions::check(&status.get("conditions"), errors);
     for name in [
         "disruptionsAllowed",
         "currentHealthy",

@@ -10,6 +10,7 @@ mod spec;
 mod status;
 mod update;
 mod volume;
+mod windows;
 
 use fieldmanager_structural::internal::qualified_name;
 use fieldmanager_structural::{FieldError, FieldPath};

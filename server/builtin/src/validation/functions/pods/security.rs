@@ -3,12 +3,15 @@
 use std::collections::BTreeSet;
 
 use fieldmanager_structural::FieldError;
+use fieldmanager_value::Value;
 
+use super::windows;
 use crate::place::{Errors, Place};
 use crate::shown;
 use crate::validation::syntax;
 
 const MOST: i64 = i32::MAX as i64;
+const MOST_PATH_BYTES: usize = 4095;
 
 pub(super) fn of_pod(context: &Place<'_>, spec: &Place<'_>, errors: &mut Errors) {
     for name in ["fsGroup", "runAsUser", "runAsGroup"] {
@@ -28,6 +31,7 @@ pub(super) fn of_pod(context: &Place<'_>, spec: &Place<'_>, errors: &mut Errors)
     sysctls(context, spec, errors);
     context.one_of("fsGroupChangePolicy", &["Always", "OnRootMismatch"], errors);
     seccomp(context, errors);
+    windows::options(context, errors);
     app_armor(context, errors);
     context.one_of("supplementalGroupsPolicy", &["Merge", "Strict"], errors);
     context.one_of("seLinuxChangePolicy", &["MountOption", "Recursive"], errors);
@@ -72,6 +76,7 @@ pub(super) fn of_container(context: &Place<'_>, spec: &Place<'_>, errors: &mut E
             );
         }
     }
+    windows::options(context, errors);
     app_armor(context, errors);
 }
 
@@ -174,5 +179,28 @@ fn app_armor(context: &Place<'_>, errors: &mut Errors) {
             &["Localhost", "RuntimeDefault", "Unconfined"],
             errors,
         );
+    }
+
+    let local = profile.get("localhostProfile").and_then(Value::as_str);
+    match (profile.text("type"), local) {
+        ("Localhost", None | Some("")) => {
+            let detail = "must be set when AppArmor type is Localhost";
+            profile.missing("localhostProfile", detail, errors);
+        }
+        ("Localhost", Some(path)) => {
+            if path.trim() != path {
+                let detail = "must not be padded with whitespace";
+                profile.invalid("localhostProfile", detail, errors);
+            }
+            if path.len() > MOST_PATH_BYTES {
+                let path = profile.at("localhostProfile");
+                errors.push(FieldError::too_long(path, MOST_PATH_BYTES));
+            }
+        }
+        ("RuntimeDefault" | "Unconfined", Some(_)) => {
+            let detail = "can only be set when AppArmor type is Localhost";
+            profile.invalid("localhostProfile", detail, errors);
+        }
+        _ => {}
     }
 }

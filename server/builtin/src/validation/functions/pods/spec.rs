@@ -8,7 +8,7 @@ use fieldmanager_value::Value;
 
 use super::super::formats;
 use super::container::Pod;
-use super::{container, resources, scheduling, security, volume};
+use super::{container, resources, scheduling, security, volume, windows};
 use crate::place::{Errors, Place, faults};
 use crate::shown;
 
@@ -54,6 +54,7 @@ pub(super) fn pod_spec(spec: &Place<'_>, name: &str, errors: &mut Errors) {
     }
     scheduling::gates(spec, errors);
     scheduling::spread(spec, errors);
+    windows::host_processes(spec, errors);
     host_users(spec, errors);
     names(spec, errors);
     scheduling::tolerations(spec, errors);
