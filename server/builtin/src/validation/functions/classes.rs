@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fieldmanager_structural::internal::NameSyntax;
 use fieldmanager_structural::{FieldError, FieldErrorKind};
-use fieldmanager_value::{Map, Value};
+use fieldmanager_value::Value;
 
 use super::field::Field;
 use super::pods::{resources, scheduling};
@@ -241,13 +241,7 @@ pub(crate) fn budget_status(budget: &Field<'_>, errors: &mut Errors) {
 pub(crate) fn runtime_class(class: &Field<'_>, errors: &mut Errors) {
     let (overhead, handler) = (class.get("overhead"), class.get("handler"));
     if overhead.is_set() {
-        // The amounts have the path of limits.
-        let limits = Value::Map(Map::single("limits", overhead.get("podFixed").shown()));
-        resources::of_container(
-            &Place::new(&overhead.path, &limits),
-            &BTreeSet::new(),
-            errors,
-        );
+        resources::overhead(&overhead.path, overhead.get("podFixed").shown(), errors);
     }
 
     class.get("scheduling").get("nodeSelector").labels(errors);

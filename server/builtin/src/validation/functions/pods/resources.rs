@@ -4,18 +4,14 @@ use std::collections::BTreeSet;
 
 use fieldmanager_structural::internal::qualified_name;
 use fieldmanager_structural::{FieldError, FieldPath};
-use fieldmanager_value::Value;
+use fieldmanager_value::{Map, Value};
 
 use crate::amount::Amount;
 use crate::functions::pod_resources::of_containers;
 use crate::place::{Errors, NOT_NEGATIVE, Place, faults};
 use crate::validation::functions::resource_names::is_standard;
 
-pub(in super::super) fn of_container(
-    requirements: &Place<'_>,
-    claims: &BTreeSet<&str>,
-    errors: &mut Errors,
-) {
+pub(super) fn of_container(requirements: &Place<'_>, claims: &BTreeSet<&str>, errors: &mut Errors) {
     check(requirements, container_resource, errors);
     claimed(requirements, claims, errors);
 }
@@ -81,13 +77,10 @@ fn containers_of_pod(requirements: &Place<'_>, spec: &Place<'_>, errors: &mut Er
     }
 }
 
-/// Checks quantities by resource, such as the overhead of a pod.
-pub(super) fn amounts(place: &Place<'_>, errors: &mut Errors) {
-    for (name, quantity) in place.value.as_map().into_iter().flatten() {
-        let path = place.path.key(name.clone());
-        container_resource(name, &path, errors);
-        quantity_of(name, quantity, path, errors);
-    }
+/// Checks the overhead of a Pod. Kubernetes checks it as the limits of a container, and the paths of errors say so.
+pub(in super::super) fn overhead(path: &FieldPath, amounts: Value, errors: &mut Errors) {
+    let limits = Value::Map(Map::single("limits", amounts));
+    of_container(&Place::new(path, &limits), &BTreeSet::new(), errors);
 }
 
 fn is_huge_page(name: &str) -> bool {

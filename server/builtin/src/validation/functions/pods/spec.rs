@@ -85,7 +85,9 @@ pub(super) fn pod_spec(spec: &Place<'_>, name: &str, errors: &mut Errors) {
         );
     }
 
-    spec.check("overhead", resources::amounts, errors);
+    if let Some(amounts) = spec.get("overhead") {
+        resources::overhead(&spec.at("overhead"), amounts.clone(), errors);
+    }
     if let Some(os) = spec.child("os")
         && os.require("name", "", errors)
     {
