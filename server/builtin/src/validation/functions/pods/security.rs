@@ -181,6 +181,7 @@ fn app_armor(context: &Place<'_>, errors: &mut Errors) {
         );
     }
 
+    // A path names a profile on the node, which the other types do not use.
     let local = profile.get("localhostProfile").and_then(Value::as_str);
     match (profile.text("type"), local) {
         ("Localhost", None | Some("")) => {

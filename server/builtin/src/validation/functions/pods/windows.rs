@@ -58,6 +58,7 @@ fn user_faults(name: &str) -> Vec<String> {
         Some((domain, user)) => (Some(domain), user),
         None => (None, name),
     };
+    // From here on, one name can have several faults.
     let mut faults = Vec::new();
     let mut add = |holds: bool, text: String| {
         if holds {
