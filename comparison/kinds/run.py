@@ -191,7 +191,8 @@ def request_of(numbers, kind, live):
         if kind.kind == "Service" and isinstance(body.get("spec"), dict):
             # Those of the object that exists are taken.
             body["spec"].pop("clusterIP", None)
-            for port in body["spec"].get("ports") or []:
+            ports = body["spec"].get("ports")
+            for port in ports if isinstance(ports, list) else []:
                 if isinstance(port, dict):
                     port.pop("nodePort", None)
         return "create", "POST", kind.collection + "?" + "&".join(query[:2] + ["dryRun=All"]), body, "application/json"
