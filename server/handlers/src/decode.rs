@@ -188,7 +188,7 @@ impl Write<'_> {
             return Vec::new();
         }
         match &body.json {
-            // Nothing to find: most bodies are not walked for it.
+            // Most bodies have no such fault, and are not walked.
             Some(_) if !body.has_repeats && unknown.is_empty() => unknown,
             Some(text) if self.part.policy.form == Form::Struct => strict::faults(text, &unknown),
             // The unknown fields of custom resources are found after decoding.

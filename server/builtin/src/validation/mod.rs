@@ -89,8 +89,9 @@ pub fn validate_update(
     if subresource != "status" || !description.has_unchecked_status_metadata {
         finalizers(description, new, &mut errors);
     }
-    // Most kinds check a changed object as a new one. Its name cannot change, while its prefix can.
-    if subresource.is_empty() && !description.accepts_any_prefix {
+    // Most kinds check a changed object as a new one. Its name cannot change, while its prefix can. Few objects have one.
+    let has_prefix = new.is_some_and(|metadata| metadata.get("generateName").is_some());
+    if has_prefix && subresource.is_empty() && !description.accepts_any_prefix {
         let prefix = path.child("generateName");
         let again = metadata(kind, description, object).into_iter();
         errors.extend(again.filter(|error| error.path == prefix));

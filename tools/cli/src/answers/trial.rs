@@ -103,8 +103,8 @@ pub(crate) async fn request(
     sent.map_err(|error| Failure::Other(error.message))
 }
 
-/// Like [`request`], with an answer that has only the metadata of the object. To write the whole object, which nobody reads, was
-/// a fiftieth of the time of `check`.
+/// Like [`request`], with an answer that has only the metadata of the object. `check` does not read the rest, and writing it took
+/// a fiftieth of its time.
 pub(crate) async fn request_verdict(
     server: &TestServer,
     method: &str,

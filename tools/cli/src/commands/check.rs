@@ -191,8 +191,9 @@ impl Checker<'_> {
                         self.conclude_all(&mut asked).await?;
                         open.clear();
                     }
-                    open.insert(self.found, item.object.clone());
-                    asked.push(self.start(item, step).await?);
+                    let number = self.number();
+                    open.insert(number, item.object.clone());
+                    asked.push(self.start(number, item, step).await?);
                 }
             }
         }
@@ -224,7 +225,12 @@ impl Checker<'_> {
     }
 
     /// Starts the task that asks about an object. The object is created if others may need it.
-    async fn start(&mut self, item: SourceObject, step: usize) -> Result<Asking, Failure> {
+    async fn start(
+        &self,
+        number: usize,
+        item: SourceObject,
+        step: usize,
+    ) -> Result<Asking, Failure> {
         let object = &item.object;
         let kind = object.declared_kind();
         let (path, key) = self.server.place(object, self.args.source.namespace());
@@ -244,10 +250,10 @@ impl Checker<'_> {
                 verdict.kind = VerdictKind::Refused;
             }
         }
-        let (number, server) = (self.number(), self.server.server());
+        let server = self.server.server();
         let exists = step < STEPS.len() && self.created.contains(&key);
-        // It is a task, because a future that nobody polls keeps the locks of the server that it has: the next request could
-        // wait for one of them without end.
+        // A future that is not polled keeps its locks of the server, and the next request could wait for them without end.
+        // The runtime always polls a task.
         Ok(tokio::spawn(async move {
             let reply = match path {
                 Some(path) => Some(ask(&server, &path, &item.object, step, exists).await?),
