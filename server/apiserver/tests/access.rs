@@ -6,8 +6,14 @@
     reason = "a failed test panics"
 )]
 
-use fieldmanager_apiserver::{ApiServer, Authorization, Collection, StaticTokens};
+use base64::Engine;
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
+use fieldmanager_apiserver::{
+    ApiServer, Authorization, Collection, Keys, StaticTokens, TokenIssuer,
+};
 use fieldmanager_value::Value;
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use serde_json::{Value as Json, json};
 
 use crate::common::{CRDS, Client, SHOPS, shop, shops};
@@ -320,6 +326,105 @@ async fn tokens_of_service_accounts_end_with_what_they_are_bound_to() {
     // Others verify tokens by the keys that the server publishes.
     let keys = admin.get("/openid/v1/jwks").await.expect(200);
     assert_eq!(keys["keys"][0]["alg"], "ES256");
+}
+
+/// A token that kube-controller-manager signs for a Secret.
+fn token_of_secret(key: &str, uid: &str) -> String {
+    let claims = json!({
+        "iss": "kubernetes/serviceaccount",
+        "kubernetes.io/serviceaccount/namespace": "default",
+        "kubernetes.io/serviceaccount/secret.name": "key",
+        "kubernetes.io/serviceaccount/service-account.name": "robot",
+        "kubernetes.io/serviceaccount/service-account.uid": uid,
+        "sub": "system:serviceaccount:default:robot",
+    });
+    let parts = [json!({"alg": "ES256"}), claims];
+    let message = parts
+        .map(|part| BASE64_URL_SAFE_NO_PAD.encode(part.to_string()))
+        .join(".");
+
+    let random = SystemRandom::new();
+    let key = pem::parse(key).unwrap();
+    let curve = &ECDSA_P256_SHA256_FIXED_SIGNING;
+    let key = EcdsaKeyPair::from_pkcs8(curve, key.contents(), &random).unwrap();
+    let signature = key.sign(&random, message.as_bytes()).unwrap();
+    let signature = BASE64_URL_SAFE_NO_PAD.encode(signature.as_ref());
+    format!("{message}.{signature}")
+}
+
+#[tokio::test]
+async fn tokens_of_secrets_end_with_what_their_secret_has() {
+    const SECRET: &str = "/api/v1/namespaces/default/secrets/key";
+    const DAY: &str = "kubernetes.io/legacy-token-last-used";
+    let (keys, key) = Keys::generate().unwrap();
+    let builder = ApiServer::builder()
+        .authorization(Authorization::Rbac)
+        .token_issuer(TokenIssuer::new("https://test", keys));
+    let server = builder.build().await.unwrap();
+    let admin = server.client_as("root", &["system:masters"]);
+    let (server, admin) = (Client { server }, Client { server: admin });
+    let robot = json!({"metadata": {"name": "robot"}});
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    let robot = admin.post(accounts, &robot).await.expect(201);
+    let secret = json!({
+        "metadata": {"name": "key", "annotations": {"kubernetes.io/service-account.name": "robot"}},
+        "type": "kubernetes.io/service-account-token",
+    });
+    let secrets = "/api/v1/namespaces/default/secrets";
+    admin.post(secrets, &secret).await.expect(201);
+
+    let set = async |change: Json| {
+        let headers = [("content-type", "application/merge-patch+json")];
+        let answer = admin.send("PATCH", SECRET, &headers, change.to_string());
+        answer.await.expect(200)
+    };
+    let reviews = "/apis/authentication.k8s.io/v1/tokenreviews";
+    let review = async |token: &str| {
+        let review = json!({"spec": {"token": token}});
+        admin.post(reviews, &review).await.expect(201)["status"].clone()
+    };
+
+    let error = |fault: &str| json!(format!("[invalid bearer token, {fault}]"));
+
+    // The Secret does not have the token yet.
+    let token = token_of_secret(&key, robot["metadata"]["uid"].as_str().unwrap());
+    let fault = "Token does not match server's copy";
+    assert_eq!(review(&token).await["error"], error(fault));
+    set(json!({"data": {"token": BASE64_STANDARD.encode(&token)}})).await;
+    let user = &review(&token).await["user"];
+    assert_eq!(user["username"], "system:serviceaccount:default:robot");
+    let secret = admin.get(SECRET).await.expect(200);
+    let day = secret["metadata"]["labels"][DAY].as_str().unwrap();
+    assert_eq!(day.len(), "2026-01-31".len());
+    let version = secret["metadata"]["resourceVersion"].clone();
+
+    let header = format!("Bearer {token}");
+    let headers = [("authorization", header.as_str())];
+    let answer = server.send("GET", SECRET, &headers, "").await;
+    let message = answer.expect(403)["message"].clone();
+    let start = r#"secrets "key" is forbidden: User "system:serviceaccount:default:robot""#;
+    assert!(message.as_str().unwrap().starts_with(start), "{message}");
+    // The day is written once.
+    let secret = admin.get(SECRET).await.expect(200);
+    assert_eq!(secret["metadata"]["resourceVersion"], version);
+
+    let mark = |day: Json| json!({"metadata": {"labels": {"kubernetes.io/legacy-token-invalid-since": day}}});
+    set(mark("2026-01-31".into())).await;
+    let fault = review(&token).await["error"].clone();
+    let end = "remove the 'kubernetes.io/legacy-token-invalid-since' label from the secret to temporarily allow use of this token]";
+    assert!(fault.as_str().unwrap().ends_with(end), "{fault}");
+    set(mark(Json::Null)).await;
+    assert_eq!(review(&token).await["authenticated"], true);
+
+    let other = token_of_secret(&key, "another");
+    set(json!({"data": {"token": BASE64_STANDARD.encode(&other)}})).await;
+    let uid = robot["metadata"]["uid"].as_str().unwrap();
+    let fault = format!("ServiceAccount UID ({uid}) does not match claim (another)");
+    assert_eq!(review(&other).await["error"], error(&fault));
+    admin.send("DELETE", SECRET, &[], "").await.expect(200);
+    let fault = review(&token).await["error"].clone();
+    assert_eq!(fault, error("Token has been invalidated"));
+    assert_eq!(server.send("GET", SECRET, &headers, "").await.code, 401);
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use fieldmanager_managedfields::Time;
 use super::claims::{Claims, unverified_issuer};
 use super::error::{TokenError, read_object};
 use super::keys::{KeyError, Keys, SignedParts};
+use super::secret::{self, SecretClaims};
 use crate::rbac::quote_all;
 
 /// Signs and verifies the tokens of service accounts.
@@ -91,23 +92,69 @@ impl TokenIssuer {
         now: Time,
         audiences: Option<&[String]>,
     ) -> Result<Option<Claims>, TokenError> {
+        let Some(parts) = self.verified(token, &self.issuers)? else {
+            return Ok(None);
+        };
+        let mut claims: Claims = read_object(&parts.payload).ok_or(TokenError::Claims)?;
+        // Tokens without audiences are for the API server.
+        if claims.audiences.is_empty() {
+            claims.audiences.clone_from(&self.audiences);
+        }
+        self.check_audiences(&claims, audiences)?;
+
+        claims.check_times(now.unix_seconds())?;
+        Ok(Some(claims))
+    }
+
+    /// The claims of the token of a Secret, or nothing if it is none. Whether its objects have it is left to the caller, see
+    /// [`SecretClaims::check`]. Such a token is for the API server: `audiences` that a `TokenReview` asks for have to name it.
+    ///
+    /// # Errors
+    ///
+    /// [`TokenError`] if the signature or the audience is wrong, or a claim is missing.
+    pub fn verify_of_secret(
+        &self,
+        token: &str,
+        audiences: Option<&[String]>,
+    ) -> Result<Option<SecretClaims>, TokenError> {
+        let Some(parts) = self.verified(token, &[secret::ISSUER.to_owned()])? else {
+            return Ok(None);
+        };
+        let claims: SecretClaims = read_object(&parts.payload).ok_or(TokenError::Claims)?;
+        let implied = Claims {
+            audiences: self.audiences.clone(),
+            ..Claims::default()
+        };
+        self.check_audiences(&implied, audiences)?;
+        claims.check_names()?;
+        Ok(Some(claims))
+    }
+
+    /// The parts of a token of some issuers, whose signature is right; nothing if it is none of theirs.
+    fn verified<'a>(
+        &self,
+        token: &'a str,
+        issuers: &[String],
+    ) -> Result<Option<SignedParts<'a>>, TokenError> {
         // What is not a token of these issuers may be one that another authenticator knows.
         let Some(parts) = SignedParts::of(token) else {
             return Ok(None);
         };
         let issuer = unverified_issuer(&parts.payload);
-        if !issuer.is_some_and(|issuer| self.issuers.contains(&issuer)) {
+        if !issuer.is_some_and(|issuer| issuers.contains(&issuer)) {
             return Ok(None);
         }
 
         // Nothing of the claims is used before their signature is right.
         self.keys.verify(&parts)?;
-        let mut claims: Claims = read_object(&parts.payload).ok_or(TokenError::Claims)?;
+        Ok(Some(parts))
+    }
 
-        // Tokens without audiences are for the API server.
-        if claims.audiences.is_empty() {
-            claims.audiences.clone_from(&self.audiences);
-        }
+    fn check_audiences(
+        &self,
+        claims: &Claims,
+        audiences: Option<&[String]>,
+    ) -> Result<(), TokenError> {
         let target = audiences.unwrap_or(&self.audiences);
         if claims.audiences_among(target).is_empty() {
             return Err(TokenError::Invalid(format!(
@@ -116,8 +163,6 @@ impl TokenIssuer {
                 quote_all(target)
             )));
         }
-
-        claims.check_times(now.unix_seconds())?;
-        Ok(Some(claims))
+        Ok(())
     }
 }

@@ -254,22 +254,35 @@ impl Core {
     pub(super) async fn write_status(
         &self,
         served: &Arc<Served>,
-        (verb, query, content_type): (Verb, Query, &str),
+        how: (Verb, Query, &str),
         object: &Value,
     ) -> Result<(), Failure> {
-        let own = |name| text(object, &["metadata", name]);
         let body = object.to_json();
+        self.write_itself(served, how, "status", object, body.as_bytes())
+            .await
+    }
+
+    /// Writes an object, or a subresource of it, as the server itself.
+    pub(super) async fn write_itself(
+        &self,
+        served: &Arc<Served>,
+        (verb, query, content_type): (Verb, Query, &str),
+        subresource: &str,
+        object: &Value,
+        body: &[u8],
+    ) -> Result<(), Failure> {
+        let own = |name| text(object, &["metadata", name]);
         let call = Call {
             user: &ITSELF,
             served,
             verb,
             namespace: own("namespace"),
             name: own("name"),
-            subresource: "status",
+            subresource,
             query: &query,
             content_type,
             user_agent: "kube-apiserver",
-            body: body.as_bytes(),
+            body,
             stale: None,
         };
         self.change(&call).await.map(|_| ())

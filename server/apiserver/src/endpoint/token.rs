@@ -3,16 +3,19 @@
 use std::sync::Arc;
 
 use fieldmanager_access::User;
-use fieldmanager_access::tokens::{TokenIssuer, TokenRequest};
+use fieldmanager_access::tokens::{LAST_USED, TokenIssuer, TokenRequest, day_of_use};
 use fieldmanager_value::Value;
 
 use super::admission::refused;
 use super::body::read_body;
 use super::failure::internal;
-use super::{Answer, Call, Core, Failure};
+use super::{Answer, Call, Core, Failure, Verb};
 use crate::access::{Peer, admin, bearer};
 use crate::object::text;
+use crate::query::Query;
 use crate::store::Key;
+
+const MERGE_PATCH: &str = "application/merge-patch+json";
 
 /// Who has a token, and the audiences of the server that it is for.
 pub(super) struct Holder {
@@ -77,7 +80,7 @@ impl Core {
         let now = self.source.now();
         let claims = issuer.verify(token, now, audiences);
         let Some(claims) = claims.map_err(|error| error.to_string())? else {
-            return Ok(None);
+            return self.holder_of_secret(issuer, token, audiences).await;
         };
         // A token ends with its service account, and with the object that it is bound to.
         for lookup in claims.lookups() {
@@ -91,6 +94,58 @@ impl Core {
             user: claims.user(),
             audiences,
         }))
+    }
+
+    /// Who has the token of a Secret, which gets the day of its last use as a label; `None` if it is no such token.
+    async fn holder_of_secret(
+        &self,
+        issuer: &TokenIssuer,
+        token: &str,
+        audiences: Option<&[String]>,
+    ) -> Result<Option<Holder>, String> {
+        let claims = issuer.verify_of_secret(token, audiences);
+        let Some(claims) = claims.map_err(|error| error.to_string())? else {
+            return Ok(None);
+        };
+        let stored = async |resource, name: &str| {
+            let found = self.stored(resource, &claims.namespace, name).await;
+            found.map_err(|failure| failure.status.message)
+        };
+        let secret = stored("secrets", &claims.secret).await?;
+        let account = stored("serviceaccounts", &claims.account).await?;
+        let checked = claims.check(token, secret.as_ref(), account.as_ref());
+        checked.map_err(|error| error.to_string())?;
+
+        if let Some(secret) = &secret {
+            // The cleaner of kube-controller-manager deletes Secrets whose tokens nobody uses.
+            if let Some(day) = day_of_use(secret, self.source.now()) {
+                // A request counts although the label cannot be written, as in Go.
+                Box::pin(self.label(secret, (LAST_USED, &day))).await.ok();
+            }
+            let checked = claims.check_label(secret);
+            checked.map_err(|error| error.to_string())?;
+        }
+        let own = issuer.audiences().iter();
+        let wanted = |own: &&String| audiences.is_none_or(|asked| asked.contains(own));
+        Ok(Some(Holder {
+            user: claims.user(),
+            audiences: own.filter(wanted).cloned().collect(),
+        }))
+    }
+
+    /// Sets a label of a Secret.
+    async fn label(&self, secret: &Value, (label, value): (&str, &str)) -> Result<(), Failure> {
+        let registry = self.registry();
+        let served = registry.stored_as("", "secrets");
+        let served = served.ok_or_else(Failure::resource_not_found)?;
+        let metadata = serde_json::json!({
+            "uid": text(secret, &["metadata", "uid"]),
+            "labels": { label: value },
+        });
+        let patch = serde_json::json!({ "metadata": metadata }).to_string();
+        let how = (Verb::Patch, Query::default(), MERGE_PATCH);
+        self.write_itself(served, how, "", secret, patch.as_bytes())
+            .await
     }
 
     /// An object of the core group; outside of namespaces if `namespace` is empty.
