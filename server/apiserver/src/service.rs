@@ -13,8 +13,9 @@ use http_body::Body as _;
 use tokio::runtime::Handle;
 
 use crate::gate::Gate;
-use crate::http::{Body, Context, Stopped, TestRequests, full, respond};
+use crate::http::{Body, Context, Stopped, TestRequests, full, respond, timeout};
 use crate::pool;
+use crate::query::Query;
 use crate::server::ApiServer;
 
 impl ApiServer {
@@ -142,32 +143,11 @@ fn headers(answer: Response<Body>) -> Response<Body> {
     Response::from_parts(parts, full(""))
 }
 
-/// The time of the parameter `timeout`, such as `1m30s`; `None` without one that is valid and positive.
-///
-/// Behaviour: `parseTimeout` of `k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go`.
+/// The time of the parameter `timeout`; `None` without one that is valid and positive.
 fn patience(query: &str) -> Option<Duration> {
-    let text = query
-        .split('&')
-        .find_map(|pair| pair.strip_prefix("timeout="))?;
-    let mut seconds = 0.0;
-    let mut rest = text;
-    while !rest.is_empty() {
-        let digits = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
-        let (number, unit) = rest.split_at(digits);
-        let (unit, next) = unit.split_at(
-            unit.find(|c: char| c.is_ascii_digit())
-                .unwrap_or(unit.len()),
-        );
-        let factor = match unit {
-            "ms" => 1e-3,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3600.0,
-            _ => return None,
-        };
-        seconds += number.parse::<f64>().ok()? * factor;
-        rest = next;
+    // Nearly no request has it.
+    if !query.contains("timeout=") {
+        return None;
     }
-    let time = Duration::try_from_secs_f64(seconds).ok()?;
-    (!time.is_zero()).then_some(time)
+    timeout(Query::of(Some(query)).text("timeout")).ok()?
 }

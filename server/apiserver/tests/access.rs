@@ -238,6 +238,17 @@ async fn reviews_say_what_requests_may_do() {
     let resources = rules["status"]["resourceRules"].as_array().unwrap();
     assert!(resources.contains(&rule[0]), "{rules}");
 
+    // A question is not in a table.
+    let headers = [
+        ("content-type", "application/json"),
+        ("accept", "application/json;as=Table;v=v1;g=meta.k8s.io"),
+    ];
+    let reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+    let asked = json!({"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}});
+    let answer = admin.send("POST", reviews, &headers, asked.to_string());
+    let answer = answer.await;
+    assert_eq!(answer.code, 406);
+
     // An unknown token is never authenticated.
     let answer = admin
         .post(

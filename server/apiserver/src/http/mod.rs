@@ -1,6 +1,7 @@
 //! HTTP: from a request to an answer in bytes.
 
 mod access;
+mod health;
 mod measure;
 mod message;
 mod negotiate;
@@ -10,6 +11,7 @@ mod receive;
 mod record;
 mod render;
 mod route;
+mod timeout;
 mod verb;
 mod watch;
 
@@ -34,7 +36,7 @@ use crate::metrics::CONTENT_TYPE;
 use crate::origin;
 use crate::pool;
 use crate::query::Query;
-use crate::registry::Registry;
+use crate::registry::{Registry, Served};
 use crate::store::Revision;
 pub use message::Body;
 use message::{Head, Lost, Memory};
@@ -43,6 +45,7 @@ pub(crate) use message::{Lost as LostAnswer, lost};
 pub(crate) use message::{Reserved, full, json, response};
 use negotiate::{Format, Place};
 use route::{ResourcePath, Route};
+pub(crate) use timeout::timeout;
 use verb::{custom_verb, is_watch, verb};
 #[cfg(feature = "net")]
 pub(crate) use watch::Events;
@@ -194,6 +197,11 @@ where
 {
     let (core, gate) = (server.core, server.gate);
     checked?;
+    let is_watch = is_watch(head, route);
+    if !is_watch {
+        timeout(head.query.text("timeout")).map_err(Failure::bad_request)?;
+    }
+
     // Probes of health come without a token unless roles decide, and a browser may have a cookie instead.
     let mut user = admin();
     match route {
@@ -208,7 +216,6 @@ where
         }
     }
 
-    let is_watch = is_watch(head, route);
     // A request takes a place when its body was received, so slow clients take none from others.
     let (body, memory) = receive::body(gate, head.size(), body).await?;
     let pass = gate.pass(is_watch)?;
@@ -367,7 +374,7 @@ async fn answer(
     let not_found = || path_not_found(&core.registry(), &head.path);
     let text = |document: Option<String>| document.ok_or_else(not_found);
     match route {
-        Route::Health { endpoint, check } => render::health(head, endpoint, check.as_deref()),
+        Route::Health { endpoint, check } => health::health(head, endpoint, check.as_deref()),
         Route::Version => Ok(render::version(head, facts::version(), &core.build)),
         Route::Paths => render::text(head, documents.paths()),
         Route::LegacyVersions => {
@@ -469,7 +476,10 @@ async fn resource(
 
     let format = match verb {
         Verb::Watch => watch::format(head)?,
-        _ => Format::of(head.header(header::ACCEPT), Place::Objects)?,
+        _ => Format::of(
+            head.header(header::ACCEPT),
+            place(served, &path.subresource),
+        )?,
     };
     let user_agent = head.header(header::USER_AGENT).unwrap_or_default();
     let effect = if server.faults.is_empty() {
@@ -527,6 +537,19 @@ async fn resource(
     });
     response.extensions_mut().insert(Lost);
     Ok(response)
+}
+
+/// Where the answer of a resource is: what is created and not stored is not in a table.
+fn place(served: &Served, subresource: &str) -> Place {
+    let is_question = served
+        .description()
+        .is_some_and(|kind| kind.review.is_some());
+    let is_asked = matches!(subresource, "binding" | "eviction" | "token");
+    if is_question || is_asked || (subresource.is_empty() && !served.supports("", "get")) {
+        Place::Questions
+    } else {
+        Place::Objects
+    }
 }
 
 /// Does a request to a resource.

@@ -40,6 +40,8 @@ pub(crate) struct Format {
 pub(crate) enum Place {
     /// Objects and lists: also as metadata and tables.
     Objects,
+    /// Objects that are not stored, such as reviews: also as metadata.
+    Questions,
     /// `/api` and `/apis`: also aggregated.
     Discovery,
     /// `/openapi/v2`: also in protobuf.
@@ -172,9 +174,9 @@ impl<'a> Clause<'a> {
             // A version without a kind asks for no form at all.
             ("", _) if [self.parameter("g"), self.parameter("v")] != ["", ""] => return None,
             ("", _) => (Form::Object, ""),
-            (name, Place::Objects) => {
+            (name, Place::Objects | Place::Questions) => {
                 let form = match name {
-                    "Table" => Form::Table,
+                    "Table" if place == Place::Objects => Form::Table,
                     "PartialObjectMetadata" | "PartialObjectMetadataList" => Form::Metadata,
                     _ => return None,
                 };
@@ -216,6 +218,8 @@ mod tests {
             format(table, Place::Objects),
             Some((Media::Json, Form::Table))
         );
+        let table_alone = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        assert_eq!(format(table_alone, Place::Questions), None);
         assert_eq!(
             format(table, Place::Plain),
             Some((Media::Json, Form::Object))

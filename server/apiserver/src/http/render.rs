@@ -344,26 +344,3 @@ pub(super) fn with_warnings(mut response: Response<Body>, warnings: &[String]) -
 
     response
 }
-
-/// `/healthz`, `/livez` and `/readyz`.
-pub(super) fn health(
-    head: &Head,
-    endpoint: &str,
-    check: Option<&str>,
-) -> Result<Response<Body>, Failure> {
-    const CHECKS: [&str; 2] = ["ping", "store"];
-    let text = match check {
-        None if head.query.get("verbose").is_some() => {
-            let lines: String = CHECKS
-                .iter()
-                .map(|check| format!("[+]{check} ok\n"))
-                .collect();
-            format!("{lines}{endpoint} check passed\n")
-        }
-        None => "ok".to_owned(),
-        Some(check) if CHECKS.contains(&check) => "ok".to_owned(),
-        Some(_) => return Err(Failure::path_not_found()),
-    };
-
-    Ok(response(200, "text/plain; charset=utf-8", full(text)))
-}
