@@ -23,6 +23,7 @@ mod operator;
 mod origin;
 mod policies;
 mod port;
+mod protobuf;
 mod random_programs;
 mod reviews;
 mod router;

@@ -111,6 +111,11 @@ impl Struct {
         self.parts.get(at).map(|(_, part)| *part)
     }
 
+    /// The parts of the protobuf message, sorted by number.
+    pub(crate) fn parts(&self) -> impl DoubleEndedIterator<Item = (u32, Part)> {
+        self.parts.iter().copied()
+    }
+
     /// The fields that are written even if nothing is set, sorted by name.
     pub(crate) fn always(&self) -> impl Iterator<Item = &Field> {
         self.always.iter().filter_map(|at| self.fields.get(*at))

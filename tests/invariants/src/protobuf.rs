@@ -1,11 +1,12 @@
 //! Objects of built-in kinds in protobuf.
 
-use fieldmanager_builtin::{Kind, ProtobufError, from_protobuf};
+use fieldmanager_builtin::{Kind, ProtobufError, from_protobuf, to_protobuf};
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 
 /// Reads the input as an object in protobuf, and reads its bytes after the first as an object of the kind that the first
-/// byte selects. An accepted object must be an object of its kind, and its JSON must round-trip.
+/// byte selects. An accepted object must be an object of its kind, its JSON must round-trip, and so must
+/// its message.
 ///
 /// # Errors
 ///
@@ -66,6 +67,15 @@ fn check(read: Result<Value, ProtobufError>) -> Result<(), String> {
     ensure!(
         again.object == decoded.object,
         "{json} changes when it is decoded again"
+    );
+
+    let write = |object| to_protobuf(object).ok_or_else(|| format!("{json} is not written"));
+    let message = write(&decoded.object)?;
+    let read = from_protobuf(&message, &GroupVersionKind::default())
+        .map_err(|error| format!("what was written of {json} is not read: {error}"))?;
+    ensure!(
+        write(&read)? == message,
+        "{json} is written differently after reading"
     );
     Ok(())
 }

@@ -475,7 +475,7 @@ async fn resource(
     }
 
     let format = match verb {
-        Verb::Watch => watch::format(head)?,
+        Verb::Watch => watch::format(head, place(served, ""))?,
         _ => Format::of(
             head.header(header::ACCEPT),
             place(served, &path.subresource),
@@ -539,7 +539,7 @@ async fn resource(
     Ok(response)
 }
 
-/// Where the answer of a resource is: what is created and not stored is not in a table.
+/// Where the answer of a resource is. What is created and not stored is not in a table.
 fn place(served: &Served, subresource: &str) -> Place {
     let is_question = served
         .description()
@@ -547,8 +547,10 @@ fn place(served: &Served, subresource: &str) -> Place {
     let is_asked = matches!(subresource, "binding" | "eviction" | "token");
     if is_question || is_asked || (subresource.is_empty() && !served.supports("", "get")) {
         Place::Questions
-    } else {
+    } else if served.is_builtin() {
         Place::Objects
+    } else {
+        Place::CustomResources
     }
 }
 

@@ -1,4 +1,4 @@
-//! The form of an answer: JSON or YAML, of the object, of its metadata, or as a table.
+//! The form of an answer: JSON, YAML or protobuf, of the object, of its metadata, or as a table.
 
 use fieldmanager_managedfields::Status;
 
@@ -9,6 +9,8 @@ pub(crate) enum Media {
     Json,
     /// `application/yaml`.
     Yaml,
+    /// `application/vnd.kubernetes.protobuf`.
+    Protobuf,
     /// OpenAPI v2 in protobuf.
     OpenApiProtobuf,
 }
@@ -38,10 +40,12 @@ pub(crate) struct Format {
 /// The place that an answer is for, which decides the accepted forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Objects and lists: also as metadata and tables.
+    /// Objects and lists of built-in kinds: also as metadata and tables, and in protobuf.
     Objects,
-    /// Objects that are not stored, such as reviews: also as metadata.
+    /// Objects that are not stored, such as reviews: also as metadata, and in protobuf.
     Questions,
+    /// Custom resources: also as metadata, which has a message of protobuf, and tables.
+    CustomResources,
     /// `/api` and `/apis`: also aggregated.
     Discovery,
     /// `/openapi/v2`: also in protobuf.
@@ -49,6 +53,9 @@ pub(crate) enum Place {
     /// Everything else.
     Plain,
 }
+
+/// The media types of answers.
+const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
 /// The media type of OpenAPI v2 in protobuf, without `application/`.
 const OPEN_API_V2: [&str; 2] = [
@@ -87,7 +94,7 @@ impl Format {
         // The sort is stable, so the order of the header decides between equal qualities.
         clauses.sort_by(|one, other| other.quality.total_cmp(&one.quality));
         let found = clauses.iter().find_map(|clause| clause.format(place));
-        found.ok_or_else(|| not_acceptable("application/json, application/yaml"))
+        found.ok_or_else(|| not_acceptable(ACCEPTED))
     }
 
     /// The format of an answer that is neither metadata nor a table, such as a `Status`. It is JSON if the client asked for
@@ -109,6 +116,7 @@ impl Format {
         let media = match self.media {
             Media::Json => "application/json",
             Media::Yaml => "application/yaml",
+            Media::Protobuf => "application/vnd.kubernetes.protobuf",
             Media::OpenApiProtobuf => {
                 return "application/com.github.proto-openapi.spec.v2.v1.0+protobuf".to_owned();
             }
@@ -163,6 +171,7 @@ impl<'a> Clause<'a> {
             "json" | "*" => Media::Json,
             // YAML is not written event by event.
             "yaml" if self.parameter("stream").is_empty() => Media::Yaml,
+            "vnd.kubernetes.protobuf" => Media::Protobuf,
             subtype if place == Place::OpenApiV2 && OPEN_API_V2.contains(&subtype) => {
                 Media::OpenApiProtobuf
             }
@@ -174,9 +183,9 @@ impl<'a> Clause<'a> {
             // A version without a kind asks for no form at all.
             ("", _) if [self.parameter("g"), self.parameter("v")] != ["", ""] => return None,
             ("", _) => (Form::Object, ""),
-            (name, Place::Objects | Place::Questions) => {
+            (name, Place::Objects | Place::Questions | Place::CustomResources) => {
                 let form = match name {
-                    "Table" if place == Place::Objects => Form::Table,
+                    "Table" if place != Place::Questions => Form::Table,
                     "PartialObjectMetadata" | "PartialObjectMetadataList" => Form::Metadata,
                     _ => return None,
                 };
@@ -193,7 +202,13 @@ impl<'a> Clause<'a> {
             _ => return None,
         };
 
-        Some(Format {
+        // Objects of custom resources, tables and documents have no messages.
+        let has_message = match place {
+            Place::Objects | Place::Questions => form != Form::Table,
+            Place::CustomResources => form == Form::Metadata,
+            Place::Discovery | Place::OpenApiV2 | Place::Plain => false,
+        };
+        (media != Media::Protobuf || has_message).then_some(Format {
             media,
             form,
             version,
@@ -225,10 +240,10 @@ mod tests {
             Some((Media::Json, Form::Object))
         );
         let typed = "application/vnd.kubernetes.protobuf,application/json";
-        assert_eq!(
-            format(typed, Place::Objects),
-            Some((Media::Json, Form::Object))
-        );
+        let object = |media| Some((media, Form::Object));
+        assert_eq!(format(typed, Place::Objects), object(Media::Protobuf));
+        assert_eq!(format(typed, Place::CustomResources), object(Media::Json));
+        assert_eq!(format(typed, Place::Discovery), object(Media::Json));
         let yaml = "application/json;q=0.5, application/yaml";
         assert_eq!(
             format(yaml, Place::Objects),
@@ -246,15 +261,15 @@ mod tests {
         );
         let metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
         assert_eq!(
-            format(metadata, Place::Objects),
-            Some((Media::Json, Form::Metadata))
+            format(metadata, Place::CustomResources),
+            Some((Media::Protobuf, Form::Metadata))
         );
     }
 
     #[test]
-    fn protobuf_alone_is_not_acceptable() {
-        let refused =
-            Format::of(Some("application/vnd.kubernetes.protobuf"), Place::Objects).unwrap_err();
+    fn protobuf_alone_is_not_acceptable_for_custom_resources() {
+        let alone = Some("application/vnd.kubernetes.protobuf");
+        let refused = Format::of(alone, Place::CustomResources).unwrap_err();
         assert_eq!((refused.code, refused.reason), (406, "NotAcceptable"));
         assert_eq!(format("text/plain", Place::Objects), None);
         let openapi = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use fieldmanager_builtin::to_protobuf;
 use fieldmanager_value::{Map, Str, Value};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -24,6 +25,12 @@ const WARNINGS: usize = 4096;
 
 /// An answer with a value.
 fn encoded(head: &Head, code: u16, value: &Value, format: Format) -> Response<Body> {
+    if format.media == Media::Protobuf
+        && let Some(message) = to_protobuf(value)
+    {
+        return sized(head, code, &format.content_type(), message.into());
+    }
+
     let text = match format.media {
         Media::Yaml => value.to_yaml(),
         _ if head.is_pretty() => value.to_json_pretty(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use fieldmanager_builtin::{to_protobuf, watch_event_to_protobuf};
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::Work;
 use futures::{StreamExt, stream};
@@ -23,15 +24,19 @@ use crate::store::{Revision, StoreError};
 use crate::table::IncludeObject;
 use crate::watch::{EventKind, Start, WatchEvent, WatchRequest, watch};
 
+/// The media types of events.
+const STREAMED: &str =
+    "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+
 /// The most steps of the cells of one row, about ten milliseconds.
 const ROW_STEPS: u64 = 1_000_000;
 
-/// The format of the events, which is JSON: a client that prefers YAML gets none.
-pub(super) fn format(head: &Head) -> Result<Format, Failure> {
-    let format = Format::of(head.header(header::ACCEPT), Place::Objects)?;
+/// The format of the events: a client that prefers YAML gets none.
+pub(super) fn format(head: &Head, place: Place) -> Result<Format, Failure> {
+    let format = Format::of(head.header(header::ACCEPT), place)?;
     match format.media {
-        Media::Json => Ok(format),
-        _ => Err(not_acceptable("application/json;stream=watch").into()),
+        Media::Json | Media::Protobuf => Ok(format),
+        _ => Err(not_acceptable(STREAMED).into()),
     }
 }
 
@@ -77,9 +82,13 @@ pub(super) async fn respond(
         first: true,
     };
     let frames = events.map(move |event| Ok(Frame::data(lines.line(&event))));
+    let mut content_type = format.content_type();
+    if format.media == Media::Protobuf {
+        content_type.push_str(";stream=watch");
+    }
     let mut response = response(
         200,
-        &format.content_type(),
+        &content_type,
         BodyExt::boxed_unsync(StreamBody::new(frames)),
     );
     response.extensions_mut().insert(Events);
@@ -108,10 +117,10 @@ impl Lines {
             None => event.object.clone(),
         };
         match (self.format.form, event.kind) {
-            (_, EventKind::Error) => line(event.kind, event.object.clone()),
+            (_, EventKind::Error) => self.frame(event.kind, &event.object),
             (Form::Metadata, _) => {
                 let metadata = || render::metadata_of(&object(), self.format.version);
-                self.shared(event, self.format.version, || line(event.kind, metadata()))
+                self.shared(event, || self.frame(event.kind, &metadata()))
             }
             (Form::Table, _) => {
                 let options = render::table_options(&self.core, self.include).list(false);
@@ -121,23 +130,25 @@ impl Lines {
                 let table =
                     || render::table_of(&self.served, &object, options, self.format.version);
                 match Work::with_limit(ROW_STEPS).run(table) {
-                    Ok(table) => line(event.kind, table),
-                    Err(_) => line(EventKind::Error, Failure::timed_out().body()),
+                    Ok(table) => self.frame(event.kind, &table),
+                    Err(_) => self.frame(EventKind::Error, &Failure::timed_out().body()),
                 }
             }
-            _ => self.shared(event, "", || line(event.kind, object())),
+            _ => self.shared(event, || self.frame(event.kind, &object())),
         }
     }
 
-    fn shared(
-        &self,
-        event: &WatchEvent,
-        form: &'static str,
-        encode: impl FnOnce() -> Bytes,
-    ) -> Bytes {
+    /// The bytes of an event, which other watches of the same format share.
+    fn shared(&self, event: &WatchEvent, encode: impl FnOnce() -> Bytes) -> Bytes {
         // Events that are of one watch, such as bookmarks, are always made.
         let Some(revision) = event.revision else {
             return encode();
+        };
+        let form = match (self.format.media, self.format.version) {
+            (Media::Protobuf, "") => "protobuf",
+            (Media::Protobuf, "v1beta1") => "protobuf v1beta1",
+            (Media::Protobuf, _) => "protobuf v1",
+            (_, version) => version,
         };
         let name = Name::new(revision, &self.served, (form, event.kind.name()));
         let events = &self.core.events;
@@ -147,10 +158,21 @@ impl Lines {
             line
         })
     }
-}
 
-fn line(kind: EventKind, object: Value) -> Bytes {
-    let mut line = map([("type", kind.name().into()), ("object", object)]).to_json();
-    line.push('\n');
-    line.into()
+    /// A line of JSON, or a message of protobuf behind its length in four bytes.
+    fn frame(&self, kind: EventKind, object: &Value) -> Bytes {
+        if self.format.media == Media::Protobuf
+            && let Some(object) = to_protobuf(object)
+        {
+            let event = watch_event_to_protobuf(kind.name(), &object);
+            // Objects have at most some megabytes.
+            let length = u32::try_from(event.len()).unwrap_or(u32::MAX);
+            return [&length.to_be_bytes(), event.as_slice()].concat().into();
+        }
+
+        let event = [("type", kind.name().into()), ("object", object.clone())];
+        let mut line = map(event).to_json();
+        line.push('\n');
+        line.into()
+    }
 }

@@ -4,6 +4,7 @@
 
 mod message;
 mod wire;
+mod write;
 
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::{Str, Value};
@@ -12,6 +13,7 @@ use crate::Kind;
 use crate::types::types;
 use message::{Reader, string};
 use wire::{Fields, Payload, WireError};
+pub use write::{to_protobuf, watch_event_to_protobuf};
 
 /// The bytes with which the envelope of a protobuf object begins.
 const PREFIX: &[u8] = b"k8s\0";
@@ -118,11 +120,7 @@ pub fn from_protobuf(bytes: &[u8], default: &GroupVersionKind) -> Result<Value, 
     if gvk.version.is_empty() {
         return Err(ProtobufError::UnknownKind(gvk));
     }
-    let found = match gvk.kind.as_str() {
-        "DeleteOptions" => Kind::of(&GroupVersionKind::new("meta.k8s.io", "v1", "DeleteOptions")),
-        _ => Kind::of(&gvk),
-    };
-    let Some(found) = found else {
+    let Some(found) = kind_of(&gvk, &gvk.kind) else {
         return Err(ProtobufError::UnknownKind(gvk));
     };
 
@@ -141,6 +139,17 @@ pub fn from_protobuf(bytes: &[u8], default: &GroupVersionKind) -> Result<Value, 
             reason: fault.to_string(),
         }),
     }
+}
+
+/// A kind of a group and version. Options and a `Status` name other groups than their own, and metadata has one message at all
+/// versions.
+fn kind_of(gvk: &GroupVersionKind, kind: &str) -> Option<Kind> {
+    Kind::of(&match kind {
+        "DeleteOptions" | "PartialObjectMetadata" | "Status" => {
+            GroupVersionKind::new("meta.k8s.io", "v1", kind)
+        }
+        _ => GroupVersionKind::new(&gvk.group, &gvk.version, kind),
+    })
 }
 
 #[cfg(test)]

@@ -1,0 +1,74 @@
+//! Answers in protobuf, whose bytes the comparison `protobuf` has from Go.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
+
+use fieldmanager_builtin::from_protobuf;
+use fieldmanager_structural::GroupVersionKind;
+use serde_json::{Value as Json, json};
+
+use crate::common::{CONFIG_MAPS, CRDS, Client, SHOPS, shop, shops};
+
+#[tokio::test]
+async fn built_in_objects_are_answered_in_protobuf() {
+    const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+    const METADATA: &str =
+        "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+    let client = Client::new().await;
+    let created = client
+        .post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}}))
+        .await;
+    let created = created.expect(201);
+    let get =
+        async |path: &str, accept: &str| client.send("GET", path, &[("accept", accept)], "").await;
+    let read = |bytes: &[u8]| {
+        let object = from_protobuf(bytes, &GroupVersionKind::default()).unwrap();
+        serde_json::from_str::<Json>(&object.to_json()).unwrap()
+    };
+
+    let path = format!("{CONFIG_MAPS}/a");
+    let answer = get(&path, PROTOBUF).await;
+    assert_eq!(answer.headers["content-type"], PROTOBUF);
+    assert_eq!(read(&answer.bytes), created);
+    let metadata = read(&get(&path, METADATA).await.bytes);
+    assert_eq!(metadata["kind"], "PartialObjectMetadata");
+    assert_eq!(metadata["metadata"], created["metadata"]);
+    let missing = get(&format!("{CONFIG_MAPS}/b"), PROTOBUF).await;
+    assert_eq!(
+        (missing.code, &read(&missing.bytes)["code"]),
+        (404, &json!(404))
+    );
+
+    // An item of a list is a message in it, and an event is behind its length and its type.
+    let object = &get(&path, PROTOBUF).await.bytes[..];
+    let message = &object[24..object.len() - 4];
+    let list = get(CONFIG_MAPS, PROTOBUF).await.bytes;
+    assert!(list.windows(message.len()).any(|part| part == message));
+    let watch =
+        format!("{CONFIG_MAPS}?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3Da");
+    let events = get(&watch, PROTOBUF).await;
+    assert_eq!(
+        events.headers["content-type"],
+        format!("{PROTOBUF};stream=watch")
+    );
+    let (length, event) = events.bytes.split_at(4);
+    assert_eq!(length, u32::try_from(event.len()).unwrap().to_be_bytes());
+    assert!(event.starts_with(b"\x0a\x05ADDED\x12") && event.ends_with(object));
+
+    // Custom resources have no messages, but their metadata has.
+    client.post(CRDS, &shops()).await.expect(201);
+    client.post(SHOPS, &shop("a")).await.expect(201);
+    let path = format!("{SHOPS}/a");
+    assert_eq!(get(&path, PROTOBUF).await.code, 406);
+    let both = get(
+        &path,
+        "application/vnd.kubernetes.protobuf,application/json",
+    )
+    .await;
+    assert_eq!(both.headers["content-type"], "application/json");
+    let metadata = read(&get(&path, METADATA).await.bytes);
+    assert_eq!(metadata["metadata"]["name"], "a");
+}
