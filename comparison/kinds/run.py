@@ -266,7 +266,9 @@ def compare(numbers, kind, sides, count):
             verdicts["panics"] += 1
             return False
         answers = [real, sides[1].send(method, path, body, content)]
-        answers = [masked(manifests.common(answer, body)) for answer in answers]
+        # A time of metadata that is sent is one that a server set.
+        known = {name: value for name, value in body.items() if name != "metadata"} if isinstance(body, dict) else body
+        answers = [masked(manifests.common(answer, known)) for answer in answers]
         verdicts[f"{answers[0]['code']}"] += 1
         different = list(manifests.differences(*answers))
         if answers[0]["code"] != answers[1]["code"]:

@@ -147,6 +147,11 @@ impl Tree {
                     column
                 };
                 let msg = reworded(source, line, column, &error.msg);
+                // The parser of Go, at the end of an expression, expects nothing else.
+                let end = msg
+                    .split_once("{<EOF>,")
+                    .map(|(start, _)| format!("{start}<EOF>"));
+                let msg = end.as_deref().unwrap_or(msg);
                 // The place of a negative number is that of its sign, of which there is one: others are operators.
                 let text = source.split('\n').nth(line).unwrap_or_default();
                 let before: String = text.chars().take(column).collect();

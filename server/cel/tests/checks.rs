@@ -73,6 +73,10 @@ fn faults_have_the_words_of_the_api_server() {
             &["1:7: expected type 'string' but found 'int'"],
         ),
         (
+            "10.0.0.1",
+            &["1:5: Syntax error: mismatched input '.0' expecting <EOF>"],
+        ),
+        (
             "duration('x') == duration('1s')",
             &["1:10: invalid duration argument"],
         ),

@@ -6,6 +6,7 @@ use fieldmanager_structural::internal::NameSyntax;
 use fieldmanager_structural::{FieldError, GroupVersionKind};
 
 use super::field::Field;
+use super::pods::resources::container_resource;
 use crate::Kind;
 use crate::amount::Amount;
 use crate::place::{Errors, NOT_NEGATIVE};
@@ -179,10 +180,12 @@ fn metric_source(name: &str, source: &Field<'_>, errors: &mut Errors) {
             );
         }
         _ => {
-            source
-                .get("name")
-                .require("must specify a resource name", errors);
+            let resource = source.get("name");
+            resource.require("must specify a resource name", errors);
             if name == "containerResource" {
+                if !resource.is_empty() {
+                    container_resource(resource.text(), &resource.path, errors);
+                }
                 let container = source.get("container");
                 container.require_name(NameSyntax::Label, "must specify a container", errors);
             }
