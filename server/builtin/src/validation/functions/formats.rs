@@ -47,10 +47,10 @@ pub(super) fn host(host: &str) -> Vec<String> {
     faults
 }
 
-/// The faults of a full domain name, whose last dot may be written.
+/// The faults of a full domain name, whose last dot may be written. A name that is missing has none.
 pub(super) fn domain(name: &str) -> Vec<String> {
     if name.is_empty() {
-        return vec!["must be non-empty".to_owned()];
+        return Vec::new();
     }
     // A last dot marks the name as fully qualified and is not part of a label.
     let name = name.strip_suffix('.').unwrap_or(name);
@@ -59,6 +59,21 @@ pub(super) fn domain(name: &str) -> Vec<String> {
         return vec!["should be a domain with at least two segments separated by dots".to_owned()];
     }
     faults
+}
+
+/// Whether a text is a host and a port, as in `host:80` and `[::1]:80`. Both may be empty.
+///
+/// Behaviour: `net.SplitHostPort` of Go.
+pub(super) fn is_host_port(text: &str) -> bool {
+    let has_bracket = |part: &str| part.contains(['[', ']']);
+    match text.strip_prefix('[') {
+        Some(rest) => rest.split_once("]:").is_some_and(|(host, port)| {
+            !has_bracket(host) && !has_bracket(port) && !port.contains(':')
+        }),
+        None => text
+            .split_once(':')
+            .is_some_and(|(_, port)| !port.contains(':') && !has_bracket(text)),
+    }
 }
 
 /// The faults of a search path of resolvers: a subdomain whose labels may also have underscores inside and at the start.

@@ -397,6 +397,7 @@ fn slice_endpoint(endpoint: &Field<'_>, ty: &str, errors: &mut Errors) {
         let faults = match ty {
             "IPv4" | "IPv6" => formats::ip_faults(text),
             "FQDN" => {
+                item.require("", errors);
                 item.faults(formats::domain(text), errors);
                 continue;
             }

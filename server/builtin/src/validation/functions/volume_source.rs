@@ -3,6 +3,7 @@
 use fieldmanager_structural::internal::NameSyntax;
 use fieldmanager_structural::{FieldError, FieldPath};
 
+use super::formats::is_host_port;
 use crate::place::{Errors, Place};
 use crate::validation::syntax;
 
@@ -95,15 +96,17 @@ fn flocker(source: &Place<'_>, errors: &mut Errors) {
 }
 
 fn quobyte(source: &Place<'_>, errors: &mut Errors) {
-    let has_registry = source.require(
-        "registry",
-        "must be a host:port pair or multiple pairs separated by commas",
-        errors,
-    );
+    const PAIRS: &str = "must be a host:port pair or multiple pairs separated by commas";
+    let has_registry = source.require("registry", PAIRS, errors);
     // Kubernetes reports a tenant that is too long as missing.
     if has_registry && source.text("tenant").len() >= 65 {
         let detail = "must be a UUID and may not exceed a length of 64 characters";
         source.missing("tenant", detail, errors);
+    } else if has_registry {
+        let pairs = source.text("registry").split(',');
+        for _ in pairs.filter(|pair| !is_host_port(pair)) {
+            source.invalid("registry", PAIRS, errors);
+        }
     }
     source.require("volume", "", errors);
 }
