@@ -6,8 +6,12 @@
     reason = "a failed test panics"
 )]
 
-use fieldmanager_builtin::from_protobuf;
+use std::io::Read;
+
+use fieldmanager_builtin::{from_protobuf, to_protobuf};
 use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_value::Value;
+use flate2::read::GzDecoder;
 use serde_json::{Value as Json, json};
 
 use crate::common::{CONFIG_MAPS, CRDS, Client, SHOPS, shop, shops};
@@ -71,4 +75,31 @@ async fn built_in_objects_are_answered_in_protobuf() {
     assert_eq!(both.headers["content-type"], "application/json");
     let metadata = read(&get(&path, METADATA).await.bytes);
     assert_eq!(metadata["metadata"]["name"], "a");
+}
+
+#[tokio::test]
+async fn long_lists_have_the_same_messages_as_short_ones() {
+    const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+    let client = Client::new().await;
+    for number in 0..300 {
+        let data = json!({"text": "x".repeat(1000)});
+        let map = json!({"metadata": {"name": format!("map-{number:03}")}, "data": data});
+        client.post(CONFIG_MAPS, &map).await.expect(201);
+    }
+
+    let list = async |headers: &[(&str, &str)]| client.send("GET", CONFIG_MAPS, headers, "").await;
+    let long = list(&[("accept", PROTOBUF)]).await.bytes;
+    let json = client.get(CONFIG_MAPS).await.expect(200);
+    let expected = to_protobuf(&Value::from_json(&json.to_string()).unwrap()).unwrap();
+    assert_eq!(long, expected);
+    // The second one finds the messages of the first.
+    assert_eq!(list(&[("accept", PROTOBUF)]).await.bytes, expected);
+
+    let small = list(&[("accept", PROTOBUF), ("accept-encoding", "gzip")]).await;
+    assert_eq!(small.headers["content-encoding"], "gzip");
+    let mut plain = Vec::new();
+    GzDecoder::new(&small.bytes[..])
+        .read_to_end(&mut plain)
+        .unwrap();
+    assert_eq!(plain, expected);
 }

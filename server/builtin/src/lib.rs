@@ -68,7 +68,10 @@ pub use kinds::{
     Column, CountsEmpty, DerivedLabel, Kind, KindDescription, ResourceFacts, Review, StoredForm,
     SubresourceFacts,
 };
-pub use protobuf::{ProtobufError, from_protobuf, to_protobuf, watch_event_to_protobuf};
+pub use protobuf::{
+    ProtobufError, from_protobuf, item_to_protobuf, list_to_protobuf, to_protobuf,
+    watch_event_to_protobuf,
+};
 pub use strategy::{prepare_create, prepare_update};
 pub use validation::{validate_create, validate_update};
 pub use warnings::warnings;

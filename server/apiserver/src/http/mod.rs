@@ -4,6 +4,7 @@ mod access;
 mod health;
 mod measure;
 mod message;
+mod messages;
 mod negotiate;
 mod page;
 mod parts;

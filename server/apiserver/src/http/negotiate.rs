@@ -111,6 +111,16 @@ impl Format {
         }
     }
 
+    /// The name under which clients of the same format share bytes; that of JSON is the version of its form.
+    pub(crate) fn shared_name(self) -> &'static str {
+        match (self.media, self.version) {
+            (Media::Protobuf, "") => "protobuf",
+            (Media::Protobuf, "v1beta1") => "protobuf v1beta1",
+            (Media::Protobuf, _) => "protobuf v1",
+            (_, version) => version,
+        }
+    }
+
     /// The header `Content-Type`.
     pub(crate) fn content_type(self) -> String {
         let media = match self.media {

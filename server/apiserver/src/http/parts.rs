@@ -19,10 +19,10 @@ use crate::registry::Served;
 use crate::store::{Entry, unshared_bytes};
 
 /// The size of a part, in bytes. A list that is not larger has the header `Content-Length`.
-const PART: usize = COMPRESSED;
+pub(super) const PART: usize = COMPRESSED;
 
 /// The memory of an encoder of gzip, in bytes.
-const ENCODER: usize = 300 << 10;
+pub(super) const ENCODER: usize = 300 << 10;
 
 /// A list.
 pub(super) struct Listing {
@@ -61,23 +61,26 @@ impl Texts {
         Name::new(entry.revision, &self.served, (self.form, ""))
     }
 
-    fn find(&self, entry: Entry) -> Item {
-        match self.kept.find(&self.name(&entry), &entry.object) {
+    /// The items of a list, with the texts that others had.
+    pub(super) fn find_all(&mut self, entries: Vec<Entry>) -> Vec<Item> {
+        self.keeps = entries.len() <= self.kept.texts;
+        let find = |entry: Entry| match self.kept.find(&self.name(&entry), &entry.object) {
             Some(text) => Item::Written(text),
             None => Item::New(entry),
-        }
+        };
+        entries.into_iter().map(find).collect()
     }
 
-    fn keep(&self, entry: Entry, text: &str) {
+    pub(super) fn keep(&self, entry: Entry, text: &[u8]) {
         if self.keeps {
-            let text = Bytes::copy_from_slice(text.as_bytes());
+            let text = Bytes::copy_from_slice(text);
             self.kept.keep(self.name(&entry), entry.object, text);
         }
     }
 }
 
 /// An item of a list.
-enum Item {
+pub(super) enum Item {
     /// Its text, which another list had.
     Written(Bytes),
     New(Entry),
@@ -111,11 +114,7 @@ impl Listing {
         }
 
         // The answer may be the last that refers to its objects.
-        let rest = parts.items.as_slice().iter().map(|item| match item {
-            Item::Written(text) => text.len(),
-            Item::New(entry) => unshared_bytes(&entry.object, None),
-        });
-        let memory = rest.fold(ENCODER + first.len(), usize::saturating_add);
+        let memory = memory_of(parts.items.as_slice()).saturating_add(ENCODER + first.len());
         let parts = std::iter::once(first).chain(parts);
         let mut response = if accepts_gzip {
             gzip(response(200, content_type, body(compressed(parts))))
@@ -128,12 +127,21 @@ impl Listing {
     }
 }
 
+/// The memory of the texts of items, and of the objects of those that have none yet.
+pub(super) fn memory_of(items: &[Item]) -> usize {
+    let sizes = items.iter().map(|item| match item {
+        Item::Written(text) => text.len(),
+        Item::New(entry) => unshared_bytes(&entry.object, None),
+    });
+    sizes.fold(0, usize::saturating_add)
+}
+
 fn body(parts: impl Iterator<Item = Bytes> + Send + 'static) -> Body {
     StreamBody::new(stream::iter(parts.map(|part| Ok(Frame::data(part))))).boxed_unsync()
 }
 
 /// The parts of a text, compressed.
-fn compressed(mut parts: impl Iterator<Item = Vec<u8>>) -> impl Iterator<Item = Bytes> {
+pub(super) fn compressed(mut parts: impl Iterator<Item = Vec<u8>>) -> impl Iterator<Item = Bytes> {
     let mut encoder = Some(GzEncoder::new(Vec::new(), Compression::fast()));
     let compressed = std::iter::from_fn(move || match parts.next() {
         Some(part) => {
@@ -162,12 +170,7 @@ struct Parts {
 
 impl Parts {
     fn new(list: Listing, mut texts: Texts) -> Self {
-        texts.keeps = list.items.len() <= texts.kept.texts;
-        let items: Vec<Item> = list
-            .items
-            .into_iter()
-            .map(|item| texts.find(item))
-            .collect();
+        let items = texts.find_all(list.items);
         let text = |value: Str| Value::from(value).to_json();
         let metadata = Value::Map(list.metadata).to_json();
         Parts {
@@ -205,7 +208,7 @@ impl Iterator for Parts {
                     self.scratch.clear();
                     (self.shown)(&entry).write_json(&mut self.scratch);
                     part.extend_from_slice(self.scratch.as_bytes());
-                    self.texts.keep(entry, &self.scratch);
+                    self.texts.keep(entry, self.scratch.as_bytes());
                 }
             }
         }

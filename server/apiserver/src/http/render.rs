@@ -11,6 +11,7 @@ use flate2::write::GzEncoder;
 use http::{HeaderValue, Response, header};
 
 use super::message::{Body, COMPRESSED, Head, full, gzip, response};
+use super::messages;
 use super::negotiate::{Form, Format, Media, Place};
 use super::parts::{Listing, Shown, Texts};
 use crate::discovery::Document;
@@ -175,7 +176,7 @@ pub(super) fn list(
         stored.unwrap_or_else(|| entry.object.clone())
     };
     let of_kind = || (served.facts.group_version(), served.facts.list_kind.clone());
-    let ((api_version, kind), shown, form): (_, Shown, _) = match format.form {
+    let ((api_version, kind), shown): (_, Shown) = match format.form {
         Form::Table => {
             let options = table_options(core, included(head)?);
             let items: Vec<Value> = list.items.iter().map(read).collect();
@@ -189,15 +190,14 @@ pub(super) fn list(
             (
                 (version.into(), "PartialObjectMetadataList".into()),
                 Box::new(shown),
-                format.version,
             )
         }
         // The items of a list of a built-in kind do not repeat the kind.
         _ if served.is_builtin() => {
             let shown = move |item: &Entry| without_kind(&read(item));
-            (of_kind(), Box::new(shown), "")
+            (of_kind(), Box::new(shown))
         }
-        _ => (of_kind(), Box::new(read), ""),
+        _ => (of_kind(), Box::new(read)),
     };
 
     let listing = Listing {
@@ -208,11 +208,11 @@ pub(super) fn list(
         shown,
     };
 
+    let texts = Texts::new(core.items.clone(), served.clone(), format.shared_name());
+    let (content_type, accepts_gzip) = (format.content_type(), head.accepts_gzip());
     Ok(match format.media {
-        Media::Json if !head.is_pretty() => {
-            let texts = Texts::new(core.items.clone(), served.clone(), form);
-            listing.respond(texts, &format.content_type(), head.accepts_gzip())
-        }
+        Media::Json if !head.is_pretty() => listing.respond(texts, &content_type, accepts_gzip),
+        Media::Protobuf => messages::respond(listing, texts, &content_type, accepts_gzip),
         _ => encoded(head, 200, &listing.into_value(), format),
     })
 }

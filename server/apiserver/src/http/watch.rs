@@ -144,12 +144,7 @@ impl Lines {
         let Some(revision) = event.revision else {
             return encode();
         };
-        let form = match (self.format.media, self.format.version) {
-            (Media::Protobuf, "") => "protobuf",
-            (Media::Protobuf, "v1beta1") => "protobuf v1beta1",
-            (Media::Protobuf, _) => "protobuf v1",
-            (_, version) => version,
-        };
+        let form = self.format.shared_name();
         let name = Name::new(revision, &self.served, (form, event.kind.name()));
         let events = &self.core.events;
         events.find(&name, &event.object).unwrap_or_else(|| {

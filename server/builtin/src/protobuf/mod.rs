@@ -13,7 +13,7 @@ use crate::Kind;
 use crate::types::types;
 use message::{Reader, string};
 use wire::{Fields, Payload, WireError};
-pub use write::{to_protobuf, watch_event_to_protobuf};
+pub use write::{item_to_protobuf, list_to_protobuf, to_protobuf, watch_event_to_protobuf};
 
 /// The bytes with which the envelope of a protobuf object begins.
 const PREFIX: &[u8] = b"k8s\0";

@@ -3,6 +3,7 @@
 //! Behaviour: the methods `Marshal` of `k8s.io/api`, which gogo/protobuf generates: fields in the order of their numbers, and
 //! scalars and structs also if they are zero, unless they are behind pointers.
 
+use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::internal::{ObjectExt, Timestamp};
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{Str, Value};
@@ -38,9 +39,8 @@ pub fn to_protobuf(object: &Value) -> Option<Vec<u8>> {
     let gvk = object.declared_kind();
     let mut writer = MessageWriter::new(types());
 
-    // The envelope: the type, the message, and how it is encoded, which is empty.
-    writer.text(4, "");
-    writer.text(3, "");
+    // The envelope: the type, the message, and how it is encoded.
+    writer.encoding();
     let message = writer.begin();
     match (kind_of(&gvk, &gvk.kind), gvk.kind.strip_suffix("List")) {
         (Some(kind), _) => writer.message_of(kind.ty(), object),
@@ -48,11 +48,45 @@ pub fn to_protobuf(object: &Value) -> Option<Vec<u8>> {
         (None, None) => return None,
     }
     writer.end(2, message);
-    let type_meta = writer.begin();
-    writer.text(2, &gvk.kind);
-    writer.text(1, object.api_version());
-    writer.end(1, type_meta);
+    writer.type_meta(object);
     Some(writer.finish(PREFIX))
+}
+
+/// Writes an item of a list in protobuf, as it stands in the list: the message with its key and its length. `None` if the kind is
+/// not built in.
+pub fn item_to_protobuf(kind: &GroupVersionKind, item: &Value) -> Option<Vec<u8>> {
+    let mut writer = MessageWriter::new(types());
+    let from = writer.begin();
+    writer.message_of(kind_of(kind, &kind.kind)?.ty(), item);
+    writer.end(2, from);
+    Some(writer.finish(&[]))
+}
+
+/// Writes what stands before and behind the items of a list in protobuf, which have a size in bytes together. The list has its
+/// kind and its metadata.
+///
+/// ```
+/// use fieldmanager_builtin::{item_to_protobuf, list_to_protobuf, to_protobuf};
+/// use fieldmanager_structural::GroupVersionKind;
+/// use fieldmanager_value::Value;
+///
+/// let text = r#"{"apiVersion":"v1","kind":"ConfigMapList","metadata":{"resourceVersion":"7"}"#;
+/// let list = Value::from_json(&format!(r#"{text},"items":[{{"data":{{"a":"b"}}}}]}}"#))?;
+/// let item = list.get("items").and_then(Value::as_list).and_then(|items| items.get(0)).unwrap();
+/// let item = item_to_protobuf(&GroupVersionKind::new("", "v1", "ConfigMap"), item).unwrap();
+/// let [start, end] = list_to_protobuf(&Value::from_json(&format!("{text}}}"))?, item.len());
+/// assert_eq!([start, item, end].concat(), to_protobuf(&list).unwrap());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn list_to_protobuf(list: &Value, size: usize) -> [Vec<u8>; 2] {
+    let mut writer = MessageWriter::new(types());
+    let message = writer.begin();
+    writer.list_metadata(list);
+    writer.end_with(2, message, size);
+    writer.type_meta(list);
+    let mut end = MessageWriter::new(types());
+    end.encoding();
+    [writer.finish(PREFIX), end.finish(&[])]
 }
 
 /// Writes an event of a watch in protobuf: its type, and an object as [`to_protobuf`] writes it.
@@ -94,7 +128,12 @@ impl MessageWriter<'_> {
 
     /// Makes what was written since a place the payload of a field.
     fn end(&mut self, number: u32, from: usize) {
-        let length = self.out.len() - from;
+        self.end_with(number, from, 0);
+    }
+
+    /// Makes what was written since a place the payload of a field, to which others add bytes behind it.
+    fn end_with(&mut self, number: u32, from: usize, more: usize) {
+        let length = self.out.len() - from + more;
         self.raw_varint(length as u64);
         self.key(number, BYTES);
     }
@@ -130,6 +169,20 @@ impl MessageWriter<'_> {
         self.bytes(number, text.as_bytes());
     }
 
+    /// How the message in an envelope is encoded, and of which type it is, which is empty.
+    fn encoding(&mut self) {
+        self.text(4, "");
+        self.text(3, "");
+    }
+
+    /// The kind that an envelope names.
+    fn type_meta(&mut self, object: &Value) {
+        let from = self.begin();
+        self.text(2, object.string("kind"));
+        self.text(1, object.api_version());
+        self.end(1, from);
+    }
+
     /// The message of a list, whose types have no place in the table: all have metadata and items.
     fn list(&mut self, of: TypeId, list: &Value) {
         for item in items(list.get("items")).into_iter().rev() {
@@ -137,7 +190,10 @@ impl MessageWriter<'_> {
             self.message_of(of, item);
             self.end(2, from);
         }
+        self.list_metadata(list);
+    }
 
+    fn list_metadata(&mut self, list: &Value) {
         let metadata = list.get("metadata");
         let text = |name: &str| metadata.map_or("", |metadata| metadata.string(name));
         let from = self.begin();
