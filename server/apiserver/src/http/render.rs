@@ -192,8 +192,8 @@ pub(super) fn list(
                 Box::new(shown),
             )
         }
-        // The items of a list of a built-in kind do not repeat the kind.
-        _ if served.is_builtin() => {
+        // The items of a list of a built-in kind do not repeat the kind, which no message has.
+        _ if served.is_builtin() && format.media != Media::Protobuf => {
             let shown = move |item: &Entry| without_kind(&read(item));
             (of_kind(), Box::new(shown))
         }

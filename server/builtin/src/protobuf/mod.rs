@@ -144,12 +144,13 @@ pub fn from_protobuf(bytes: &[u8], default: &GroupVersionKind) -> Result<Value, 
 /// A kind of a group and version. Options and a `Status` name other groups than their own, and metadata has one message at all
 /// versions.
 fn kind_of(gvk: &GroupVersionKind, kind: &str) -> Option<Kind> {
-    Kind::of(&match kind {
+    match kind {
         "DeleteOptions" | "PartialObjectMetadata" | "Status" => {
-            GroupVersionKind::new("meta.k8s.io", "v1", kind)
+            Kind::of(&GroupVersionKind::new("meta.k8s.io", "v1", kind))
         }
-        _ => GroupVersionKind::new(&gvk.group, &gvk.version, kind),
-    })
+        _ if gvk.kind == kind => Kind::of(gvk),
+        _ => Kind::of(&GroupVersionKind::new(&gvk.group, &gvk.version, kind)),
+    }
 }
 
 #[cfg(test)]
