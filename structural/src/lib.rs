@@ -52,6 +52,7 @@ pub mod crd;
 mod dns;
 mod field_error;
 mod field_path;
+mod go_duration;
 mod go_types;
 mod gvk;
 mod managed_fields;
@@ -85,6 +86,7 @@ pub mod internal {
         CEL_RESERVED, label_1035, label_value, path_segment, qualified_name, subdomain_1123,
     };
     pub use crate::field_path::{Fields, Resolved, resolve as resolve_field};
+    pub use crate::go_duration::parse_go_duration;
     pub use crate::go_types::{go_type, json_kind};
     pub use crate::managed_fields::validate_manager;
     pub use crate::object_ext::ObjectExt;

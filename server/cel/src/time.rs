@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use fieldmanager_structural::internal::parse_go_duration;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
@@ -66,62 +67,7 @@ pub(crate) fn date(text: &str) -> Result<Timestamp, String> {
 
 /// A duration of Go, such as `1h30m`, in nanoseconds.
 pub(crate) fn duration(text: &str) -> Option<i64> {
-    let (sign, mut rest) = match text.strip_prefix('-') {
-        Some(rest) => (-1, rest),
-        None => (1, text.strip_prefix('+').unwrap_or(text)),
-    };
-    if rest == "0" {
-        return Some(0);
-    }
-    if rest.is_empty() {
-        return None;
-    }
-
-    let mut total: i128 = 0;
-    while !rest.is_empty() {
-        let end = rest
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(rest.len());
-        let (number, after) = rest.split_at_checked(end)?;
-        let end = after
-            .find(|c: char| c.is_ascii_digit() || c == '.')
-            .unwrap_or(after.len());
-        let (unit, after) = after.split_at_checked(end)?;
-        let unit: i128 = match unit {
-            "ns" => 1,
-            "us" | "µs" | "μs" => 1_000,
-            "ms" => 1_000_000,
-            "s" => 1_000_000_000,
-            "m" => 60_000_000_000,
-            "h" => 3_600_000_000_000,
-            _ => return None,
-        };
-
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
-            return None;
-        }
-        let whole: i128 = if whole.is_empty() {
-            0
-        } else {
-            whole.parse().ok()?
-        };
-
-        // More digits than these do not reach a nanosecond.
-        let digits = fraction.get(..fraction.len().min(18))?;
-        let scale = 10i128.checked_pow(u32::try_from(digits.len()).ok()?)?;
-        let fraction: i128 = if digits.is_empty() {
-            0
-        } else {
-            digits.parse().ok()?
-        };
-        total = total
-            .checked_add(whole.checked_mul(unit)?)?
-            .checked_add(fraction * unit / scale)?;
-        rest = after;
-    }
-
-    i64::try_from(sign * total).ok()
+    parse_go_duration(text).ok()
 }
 
 /// A duration in a field of the format `duration`: of Go, or with names of units, such as `3 days`.
