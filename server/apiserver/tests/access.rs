@@ -9,7 +9,7 @@
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use fieldmanager_apiserver::{
-    ApiServer, Authorization, Collection, Keys, StaticTokens, TokenIssuer,
+    ApiServer, Authorization, Collection, Keys, Random, StaticTokens, TokenIssuer,
 };
 use fieldmanager_value::Value;
 use ring::rand::SystemRandom;
@@ -368,7 +368,9 @@ async fn tokens_of_secrets_end_with_what_their_secret_has() {
     const SECRET: &str = "/api/v1/namespaces/default/secrets/key";
     const DAY: &str = "kubernetes.io/legacy-token-last-used";
     let (keys, key) = Keys::generate().unwrap();
+    let time = "2026-01-31T12:00:00Z".parse().unwrap();
     let builder = ApiServer::builder()
+        .source(Random::seeded(7, time))
         .authorization(Authorization::Rbac)
         .token_issuer(TokenIssuer::new("https://test", keys));
     let server = builder.build().await.unwrap();
@@ -406,7 +408,7 @@ async fn tokens_of_secrets_end_with_what_their_secret_has() {
     assert_eq!(user["username"], "system:serviceaccount:default:robot");
     let secret = admin.get(SECRET).await.expect(200);
     let day = secret["metadata"]["labels"][DAY].as_str().unwrap();
-    assert_eq!(day.len(), "2026-01-31".len());
+    assert_eq!(day, "2026-01-31");
     let version = secret["metadata"]["resourceVersion"].clone();
 
     let header = format!("Bearer {token}");

@@ -12,6 +12,7 @@ mod custom_defaults;
 mod expiry;
 mod failing_stores;
 mod faults;
+mod health;
 mod hostile_requests;
 mod hostile_webhooks;
 mod kube_rs;

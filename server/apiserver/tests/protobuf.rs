@@ -51,14 +51,15 @@ async fn built_in_objects_are_answered_in_protobuf() {
     let message = &object[24..object.len() - 4];
     let list = get(CONFIG_MAPS, PROTOBUF).await.bytes;
     assert!(list.windows(message.len()).any(|part| part == message));
-    let watch =
-        format!("{CONFIG_MAPS}?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3Da");
-    let events = get(&watch, PROTOBUF).await;
+    let watch = format!("{CONFIG_MAPS}?watch=true&fieldSelector=metadata.name%3Da");
+    let short = get(&format!("{watch}&timeoutSeconds=1"), PROTOBUF).await;
     assert_eq!(
-        events.headers["content-type"],
+        short.headers["content-type"],
         format!("{PROTOBUF};stream=watch")
     );
-    let (length, event) = events.bytes.split_at(4);
+    let event = client.watch_as(&watch, PROTOBUF).await.next_frame().await;
+    let event = event.unwrap();
+    let (length, event) = event.split_at(4);
     assert_eq!(length, u32::try_from(event.len()).unwrap().to_be_bytes());
     assert!(event.starts_with(b"\x0a\x05ADDED\x12") && event.ends_with(object));
 

@@ -71,9 +71,7 @@ impl Core {
         }
         if let Some(user) = self.access.user_of(token) {
             // A token of a file is for the server alone.
-            let own = issuer.audiences().iter();
-            let wanted = |own: &&String| audiences.is_none_or(|asked| asked.contains(own));
-            let audiences: Vec<String> = own.filter(wanted).cloned().collect();
+            let audiences = own_audiences(issuer, audiences);
             return Ok((!audiences.is_empty()).then_some(Holder { user, audiences }));
         }
 
@@ -96,7 +94,7 @@ impl Core {
         }))
     }
 
-    /// Who has the token of a Secret, which gets the day of its last use as a label; `None` if it is no such token.
+    /// Who has the token of a Secret; `None` if it is no such token. The Secret gets a label with the day of this use.
     async fn holder_of_secret(
         &self,
         issuer: &TokenIssuer,
@@ -117,7 +115,7 @@ impl Core {
         checked.map_err(|error| error.to_string())?;
 
         if let Some(secret) = &secret {
-            // The cleaner of kube-controller-manager deletes Secrets whose tokens nobody uses.
+            // kube-controller-manager deletes generated Secrets whose tokens were not used for a year.
             if let Some(day) = day_of_use(secret, self.source.now()) {
                 // A request counts although the label cannot be written, as in Go.
                 Box::pin(self.label(secret, (LAST_USED, &day))).await.ok();
@@ -125,11 +123,9 @@ impl Core {
             let checked = claims.check_label(secret);
             checked.map_err(|error| error.to_string())?;
         }
-        let own = issuer.audiences().iter();
-        let wanted = |own: &&String| audiences.is_none_or(|asked| asked.contains(own));
         Ok(Some(Holder {
             user: claims.user(),
-            audiences: own.filter(wanted).cloned().collect(),
+            audiences: own_audiences(issuer, audiences),
         }))
     }
 
@@ -224,4 +220,11 @@ impl Core {
         let issuer = self.access.options.issuer.as_deref();
         issuer.ok_or_else(|| internal("there is no key that signs tokens".to_owned()))
     }
+}
+
+/// The audiences of the server among those that are asked for.
+fn own_audiences(issuer: &TokenIssuer, asked: Option<&[String]>) -> Vec<String> {
+    let is_asked = |own: &&String| asked.is_none_or(|asked| asked.contains(own));
+    let own = issuer.audiences().iter();
+    own.filter(is_asked).cloned().collect()
 }

@@ -230,13 +230,18 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// The next event: its type and its object. `None` at the end.
-    pub(crate) async fn next(&mut self) -> Option<(String, Json)> {
+    /// The bytes of the next event. `None` at the end.
+    pub(crate) async fn next_frame(&mut self) -> Option<Bytes> {
         let next = std::future::poll_fn(|context| self.frames.as_mut().poll_next(context));
         let frame = tokio::time::timeout(std::time::Duration::from_secs(200), next)
             .await
             .expect("an event");
-        let line = frame?.unwrap().into_data().unwrap();
+        Some(frame?.unwrap().into_data().unwrap())
+    }
+
+    /// The next event: its type and its object. `None` at the end.
+    pub(crate) async fn next(&mut self) -> Option<(String, Json)> {
+        let line = self.next_frame().await?;
         assert!(line.ends_with(b"\n"), "every event ends its line");
         let event: Json = serde_json::from_slice(&line).unwrap();
         Some((

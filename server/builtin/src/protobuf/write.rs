@@ -52,8 +52,8 @@ pub fn to_protobuf(object: &Value) -> Option<Vec<u8>> {
     Some(writer.finish(PREFIX))
 }
 
-/// Writes an item of a list in protobuf, as it stands in the list: the message with its key and its length. `None` if the kind is
-/// not built in.
+/// Writes an item of a list in protobuf: its message, behind the key and the length that it has in the list. `None` if the kind
+/// is not built in.
 pub fn item_to_protobuf(kind: &GroupVersionKind, item: &Value) -> Option<Vec<u8>> {
     let mut writer = MessageWriter::new(types());
     let from = writer.begin();
