@@ -59,7 +59,7 @@ pub(crate) struct Encoded {
     kept: Mutex<Kept>,
     /// The most texts that are kept, and their size in bytes.
     pub(crate) texts: usize,
-    bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 #[derive(Default)]

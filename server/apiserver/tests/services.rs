@@ -177,6 +177,43 @@ async fn families_of_other_clusters_are_refused() {
     );
 }
 
+/// The server chooses addresses before it validates, as kube-apiserver does.
+#[tokio::test]
+async fn faults_of_addresses_precede_those_of_the_rest() {
+    let client = Client::new().await;
+    // Without ports, it is invalid in any case.
+    let portless = |spec: Json| {
+        let mut service = service("a", &spec);
+        service["spec"]["ports"] = json!([]);
+        service
+    };
+    for (spec, fault) in [
+        (
+            json!({"ipFamilyPolicy": "RequireDualStack"}),
+            r#"spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services"#,
+        ),
+        (
+            json!({"ipFamilies": ["IPv5"], "ipFamilyPolicy": "RequireDualStack"}),
+            r#"spec.ipFamilies[0]: Unsupported value: "IPv5": supported values: "IPv4", "IPv6""#,
+        ),
+        (
+            json!({"clusterIP": "10.96.0.1"}),
+            r#"spec.clusterIPs: Invalid value: ["10.96.0.1"]: failed to allocate IP 10.96.0.1: provided IP is already allocated"#,
+        ),
+        (
+            json!({"clusterIP": "10.96.7.7"}),
+            "spec.ports: Required value",
+        ),
+    ] {
+        let refused = client.post(SERVICES, &portless(spec)).await.expect(422);
+        let message = format!("Service \"a\" is invalid: {fault}");
+        assert_eq!(refused["message"], message);
+    }
+    // The invalid Service kept no address.
+    let wanted = service("b", &json!({"clusterIP": "10.96.7.7"}));
+    client.post(SERVICES, &wanted).await.expect(201);
+}
+
 #[tokio::test]
 async fn service_that_was_made_by_its_status_gets_no_address_later_on() {
     let client = Client::new().await;

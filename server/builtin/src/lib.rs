@@ -64,6 +64,7 @@ pub use convert::ConvertError;
 pub use decode::Decoded;
 pub use defaults::defaulted;
 pub use error::DecodeError;
+pub use functions::families::prepare_allocation;
 pub use kinds::{
     Column, CountsEmpty, DerivedLabel, Kind, KindDescription, ResourceFacts, Review, StoredForm,
     SubresourceFacts,

@@ -83,6 +83,11 @@ impl<'r> Pending<'r> {
         &self.write.part.gvk
     }
 
+    /// The request.
+    pub fn request(&self) -> &Request<'r> {
+        self.write.request
+    }
+
     /// The object that the request makes: the `Scale` for the subresource `scale`.
     pub fn object(&self) -> &Value {
         &self.edited.object

@@ -19,7 +19,6 @@ mod deletion;
 mod ending;
 mod eviction;
 mod failure;
-mod families;
 mod inert;
 mod lifecycle;
 mod list;

@@ -7,16 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use fieldmanager_handlers::{Action, Outcome, Subresource};
+use fieldmanager_builtin::prepare_allocation;
+use fieldmanager_handlers::{Pending, Subresource};
 use fieldmanager_managedfields::Status;
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{List, Value};
 
+use super::admission::refused;
 use super::call::Call;
 use super::core::Core;
 use super::cursors::{ADDRESSES, Cursor, PORTS};
 use super::failure::Failure;
-use super::families::with_families;
 use crate::object::{has_items, text, with_field};
 use crate::registry::Served;
 use crate::store::{Key, List as ListOf, Prefix, Revision, StoreError, Write};
@@ -44,43 +45,47 @@ struct Choice<'c> {
 }
 
 impl Core {
-    /// The outcome with the addresses and node ports of a Service, and the allocations that were made for it. A dry run
-    /// makes none. `live` is the Service before the request.
-    pub(super) async fn allocated(
+    /// Gives the Service of a write the addresses and node ports that it lacks, and returns the allocations that were made for
+    /// it. A dry run makes none. `live` is the Service before the request.
+    ///
+    /// Behaviour: `beginCreate` and `beginUpdate` of `k8s.io/kubernetes/pkg/registry/core/service/storage`, which precede the
+    /// strategy and validation.
+    pub(super) async fn allocate(
         &self,
         call: &Call<'_>,
-        outcome: Outcome,
+        pending: &mut Pending<'_>,
         live: Option<&Value>,
-        dry_run: bool,
-    ) -> Result<(Outcome, Vec<Allocation>), Failure> {
-        let writes = matches!(outcome.action, Action::Create | Action::Update);
+    ) -> Result<Vec<Allocation>, Failure> {
+        let spec = pending.object().get("spec");
+        let is_equal = live.is_some_and(|live| live.get("spec") == spec);
         if !call.served.is(|kind| kind.has_allocations)
             || call.part() != Some(Subresource::Object)
-            || !writes
+            || is_equal
         {
-            return Ok((outcome, Vec::new()));
+            return Ok(Vec::new());
         }
 
-        let uid = Value::from(text(&outcome.object, &["metadata", "uid"]));
+        let request = pending.request();
+        let dry_run = !request.options.dry_run.is_empty();
+        let uid = live.map_or(request.uid, |live| text(live, &["metadata", "uid"]));
         let mut choice = Choice {
             core: self,
             call,
-            uid,
+            uid: Value::from(uid),
             dry_run,
             made: Vec::new(),
         };
-        let chosen = choice.run(&outcome.object, live).await;
+        let chosen = choice.run(pending.object(), live).await;
         let made = if dry_run { Vec::new() } else { choice.made };
 
         match chosen {
             Ok(object) => {
-                let mut outcome = outcome;
-                outcome.object = object;
-                Ok((outcome, made))
+                pending.admit(object, Vec::new());
+                Ok(made)
             }
             Err(failure) => {
                 self.release(&made).await?;
-                Err(failure)
+                Err(refused(pending.warnings(), failure))
             }
         }
     }
@@ -224,11 +229,11 @@ impl Core {
 
 impl Choice<'_> {
     async fn run(&mut self, service: &Value, live: Option<&Value>) -> Result<Value, Failure> {
-        if text(service, &["spec", "type"]) == "ExternalName" {
-            return Ok(service.clone());
-        }
         let service =
-            with_families(service, live).map_err(|errors| self.invalid(service, &errors))?;
+            prepare_allocation(service, live).map_err(|errors| self.invalid(service, &errors))?;
+        if text(&service, &["spec", "type"]) == "ExternalName" {
+            return Ok(service);
+        }
 
         // A Service that was made by a request to its status can have no address, and gets none later on.
         let keeps_address =
@@ -437,7 +442,9 @@ impl Choice<'_> {
 
     /// Allocates a port that a client asks for; `None` if that succeeded, and else why not.
     async fn port_fault(&mut self, port: i64) -> Result<Option<String>, Failure> {
-        if !(i64::from(FIRST_PORT)..=i64::from(LAST_PORT)).contains(&port) {
+        // A dry run of kube-apiserver looks only whether another Service has the port.
+        let is_within = (i64::from(FIRST_PORT)..=i64::from(LAST_PORT)).contains(&port);
+        if !is_within && !self.dry_run {
             let range = format!("{FIRST_PORT}-{LAST_PORT}");
             return Ok(Some(format!(
                 "provided port is not in the valid range. The range of valid ports is {range}"

@@ -42,7 +42,7 @@ impl Core {
             let suffix = self.source.suffix();
             let request = self.request(call, &options, now, &uid).name_suffix(&suffix);
             let pending = handlers.begin(&request, Method::Create, None, call.body)?;
-            let (outcome, allocations) = self.completed(call, pending, None, dry_run).await?;
+            let (outcome, allocations) = self.completed(call, pending, None).await?;
             // The handlers may generate the name, so the key is known only now.
             let key = call
                 .served
@@ -143,9 +143,7 @@ impl Core {
             if live.is_none() {
                 self.check_creation(call).await?;
             }
-            let (outcome, allocations) = self
-                .completed(call, pending, live.as_ref(), dry_run)
-                .await?;
+            let (outcome, allocations) = self.completed(call, pending, live.as_ref()).await?;
 
             let mut outcome = rewritten(call, outcome, entry.as_ref());
             if dry_run {
@@ -180,7 +178,6 @@ impl Core {
         call: &Call<'_>,
         mut pending: Pending<'_>,
         live: Option<&Value>,
-        dry_run: bool,
     ) -> Result<(Outcome, Vec<Allocation>), Failure> {
         check_deadline()?;
         let creates = pending.old().is_none();
@@ -200,19 +197,18 @@ impl Core {
             .await?;
 
         let old = pending.validated_old();
-        let mut outcome = pending.finish()?;
-        check_deadline()?;
-        if creates {
-            outcome.object = requested(call, outcome.object);
-        }
-        let (mut outcome, allocations) = self.allocated(call, outcome, live, dry_run).await?;
-        let admitted = self
-            .validate(&subject, &options, old.as_ref(), &mut outcome)
+        let allocations = self.allocate(call, &mut pending, live).await?;
+        let outcome = self
+            .finished(&subject, &options, old.as_ref(), pending)
             .await;
-        if let Err(failure) = admitted {
+        // Only an object that is stored keeps what was allocated for it.
+        let is_stored = |outcome: &Outcome| outcome.action != Action::Delete;
+        if !outcome.as_ref().is_ok_and(is_stored) {
             self.release(&allocations).await?;
-            return Err(failure);
+            return outcome.map(|outcome| (outcome, Vec::new()));
         }
+
+        let mut outcome = outcome?;
         // The fields that webhooks added to a custom resource, and that its schema does not have, end here.
         if is_changed && !call.served.is_builtin() {
             let handlers = call.served.handlers().map_err(internal)?;
@@ -220,6 +216,24 @@ impl Core {
             outcome.object = pruned.map_err(internal)?;
         }
         Ok((outcome, allocations))
+    }
+
+    /// The outcome of a write whose object is complete, if it is valid and nobody refuses it.
+    async fn finished(
+        &self,
+        subject: &Subject<'_>,
+        options: &Value,
+        old: Option<&Value>,
+        pending: Pending<'_>,
+    ) -> Result<Outcome, Failure> {
+        let creates = pending.old().is_none();
+        let mut outcome = pending.finish()?;
+        check_deadline()?;
+        if creates {
+            outcome.object = requested(subject, outcome.object);
+        }
+        self.validate(subject, options, old, &mut outcome).await?;
+        Ok(outcome)
     }
 
     /// The object of a request that is not stored, read by the handlers of its kind and admitted. `check` says what is wrong
@@ -304,14 +318,14 @@ impl Core {
 /// An object that is created, with its user, if it is a request for a certificate.
 ///
 /// Behaviour: `PrepareForCreate` of `k8s.io/kubernetes/pkg/registry/certificates/certificates`.
-fn requested(call: &Call<'_>, object: Value) -> Value {
-    let facts = &call.served.facts;
+fn requested(subject: &Subject<'_>, object: Value) -> Value {
+    let facts = &subject.served.facts;
     let is_request =
         (&*facts.group, &*facts.kind) == ("certificates.k8s.io", "CertificateSigningRequest");
     let Some(Value::Map(spec)) = object.get("spec").filter(|_| is_request) else {
         return object;
     };
-    let user = Value::from(call.user);
+    let user = Value::from(subject.user);
     let mut spec = spec.clone();
     for name in ["username", "uid", "groups", "extra"] {
         match user.get(name) {

@@ -42,8 +42,9 @@ pub(super) struct Texts {
     kept: Arc<Encoded>,
     served: Arc<Served>,
     form: &'static str,
-    /// Whether new texts are kept. Those of a list that is too long would all be gone before its next reader comes.
-    keeps: bool,
+    /// The number and size of the texts that this list may add. One that is too long for what is kept would else drive out its
+    /// own texts, before its next reader comes.
+    room: (usize, usize),
 }
 
 impl Texts {
@@ -53,7 +54,7 @@ impl Texts {
             kept,
             served,
             form,
-            keeps: true,
+            room: (0, 0),
         }
     }
 
@@ -63,16 +64,24 @@ impl Texts {
 
     /// The items of a list, with the texts that others had.
     pub(super) fn find_all(&mut self, entries: Vec<Entry>) -> Vec<Item> {
-        self.keeps = entries.len() <= self.kept.texts;
+        let (mut texts, mut bytes) = (self.kept.texts, self.kept.bytes);
         let find = |entry: Entry| match self.kept.find(&self.name(&entry), &entry.object) {
-            Some(text) => Item::Written(text),
+            Some(text) => {
+                texts = texts.saturating_sub(1);
+                bytes = bytes.saturating_sub(text.len());
+                Item::Written(text)
+            }
             None => Item::New(entry),
         };
-        entries.into_iter().map(find).collect()
+        let items = entries.into_iter().map(find).collect();
+        self.room = (texts, bytes);
+        items
     }
 
-    pub(super) fn keep(&self, entry: Entry, text: &[u8]) {
-        if self.keeps {
+    pub(super) fn keep(&mut self, entry: Entry, text: &[u8]) {
+        let (texts, bytes) = self.room;
+        if let (Some(texts), Some(bytes)) = (texts.checked_sub(1), bytes.checked_sub(text.len())) {
+            self.room = (texts, bytes);
             let text = Bytes::copy_from_slice(text);
             self.kept.keep(self.name(&entry), entry.object, text);
         }
@@ -129,9 +138,11 @@ impl Listing {
 
 /// The memory of the texts of items, and of the objects of those that have none yet.
 pub(super) fn memory_of(items: &[Item]) -> usize {
+    // Objects of a resource share much with those beside them, which is neither counted nor walked again.
+    let mut last = None;
     let sizes = items.iter().map(|item| match item {
         Item::Written(text) => text.len(),
-        Item::New(entry) => unshared_bytes(&entry.object, None),
+        Item::New(entry) => unshared_bytes(&entry.object, last.replace(&entry.object)),
     });
     sizes.fold(0, usize::saturating_add)
 }
@@ -193,7 +204,8 @@ impl Iterator for Parts {
 
     fn next(&mut self) -> Option<Vec<u8>> {
         self.end.as_ref()?;
-        let mut part = std::mem::take(&mut self.begin).into_bytes();
+        let mut part = Vec::with_capacity(PART + PART / 8);
+        part.extend_from_slice(std::mem::take(&mut self.begin).as_bytes());
         while part.len() < PART {
             let Some(item) = self.items.next() else {
                 part.extend_from_slice(self.end.take()?.as_bytes());

@@ -157,11 +157,11 @@ fn node(spec: &Value) -> Value {
 }
 
 fn annotation<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
-    object
-        .get("metadata")?
-        .get("annotations")?
-        .get(name)?
-        .as_str()
+    match object.get("metadata")?.get("annotations")?.get(name)? {
+        // Go decodes null to a string without characters.
+        Value::Null => Some(""),
+        value => value.as_str(),
+    }
 }
 
 fn with_annotation(object: &Value, name: &str, value: Option<&str>) -> Value {

@@ -1,6 +1,7 @@
 //! Functions of rules that need more than paths.
 
 pub(crate) mod edit;
+pub(crate) mod families;
 pub(crate) mod pod;
 pub(crate) mod pod_resources;
 mod prepare;

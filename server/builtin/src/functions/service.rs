@@ -8,7 +8,7 @@ use fieldmanager_value::{List, Value};
 use super::edit::{at, list, text, with};
 use crate::table::{Edit, Path};
 
-fn ips(service: &Value) -> Option<&List> {
+pub(super) fn ips(service: &Value) -> Option<&List> {
     at(service, "spec.clusterIPs")
         .and_then(Value::as_list)
         .filter(|ips| !ips.is_empty())

@@ -345,6 +345,14 @@ fn affinity(spec: &Field<'_>, errors: &mut Errors) {
     }
 }
 
+/// The faults of the addresses of a Service and of their families, as far as they do not depend on the cluster.
+pub(crate) fn service_address_faults(service: &Value, live: Option<&Value>) -> Errors {
+    let spec = Field::object(service, live).get("spec");
+    let mut errors = Errors::new();
+    cluster_ips(&spec, &spec.before(), &mut errors);
+    errors
+}
+
 fn cluster_ips(spec: &Field<'_>, live: &Field<'_>, errors: &mut Errors) {
     let (ip, ips, families) = (
         spec.get("clusterIP"),

@@ -3,26 +3,60 @@
 //! Behaviour: `initIPFamilyFields` of `k8s.io/kubernetes/pkg/registry/core/service/storage`.
 
 use fieldmanager_structural::{FieldError, FieldPath};
-use fieldmanager_value::{List, Str, Value};
+use fieldmanager_value::{List, Map, Str, Value};
 
-use crate::object::{has_items, text, with_field};
+use super::edit::{at, text, with};
+use super::service::{cluster_ips, ips, kept_allocations};
+use crate::validation::functions::service::service_address_faults;
 
 const SINGLE: &str = "SingleStack";
 const REQUIRE_DUAL: &str = "RequireDualStack";
 
-/// A Service with its `ipFamilyPolicy` and `ipFamilies`. `live` is the one that it replaces.
-pub(super) fn with_families(
-    service: &Value,
-    live: Option<&Value>,
-) -> Result<Value, Vec<FieldError>> {
+/// A Service as kube-apiserver has it before it chooses addresses and ports: with those of the `live` one, with both fields of
+/// cluster IPs, `ipFamilyPolicy` and `ipFamilies`. This precedes [`prepare_create`](crate::prepare_create) and
+/// [`prepare_update`](crate::prepare_update).
+///
+/// # Errors
+///
+/// The faults of the addresses and families. They precede all others.
+///
+/// ```
+/// use fieldmanager_builtin::prepare_allocation;
+/// use fieldmanager_value::Value;
+///
+/// let service = |policy: &str| Value::from_yaml(&format!("{{spec: {{type: ClusterIP, ipFamilyPolicy: {policy}}}}}"));
+/// let families = prepare_allocation(&service("PreferDualStack")?, None).unwrap();
+/// assert_eq!(families.get("spec").unwrap().get("ipFamilies").unwrap().to_json(), r#"["IPv4"]"#);
+/// let errors = prepare_allocation(&service("RequireDualStack")?, None).unwrap_err();
+/// assert!(errors[0].to_string().ends_with("this cluster is not configured for dual-stack services"));
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+pub fn prepare_allocation(service: &Value, live: Option<&Value>) -> Result<Value, Vec<FieldError>> {
+    let both = match live {
+        None => cluster_ips(service),
+        Some(_) => kept_allocations(service, live),
+    };
+    let service = both.as_ref().unwrap_or(service);
+    if text(service, "spec.type") == "ExternalName" {
+        return Ok(service.clone());
+    }
+    let faults = service_address_faults(service, live);
+    if faults.is_empty() {
+        with_families(service, live)
+    } else {
+        Err(faults)
+    }
+}
+
+fn with_families(service: &Value, live: Option<&Value>) -> Result<Value, Vec<FieldError>> {
     let spec = FieldPath::root("spec");
     let policy_path = spec.child("ipFamilyPolicy");
     // A headless Service without a selector may have endpoints of both families, so it requires both by default.
-    let is_headless = text(service, &["spec", "clusterIP"]) == "None" && !has_selector(service);
+    let is_headless = text(service, "spec.clusterIP") == "None" && !has_selector(service);
     // An update that leaves the policy out keeps that of the live Service.
-    let policy: Str = match text(service, &["spec", "ipFamilyPolicy"]) {
+    let policy: Str = match text(service, "spec.ipFamilyPolicy") {
         "" => match live
-            .map(|live| text(live, &["spec", "ipFamilyPolicy"]))
+            .map(|live| text(live, "spec.ipFamilyPolicy"))
             .unwrap_or_default()
         {
             "" if is_headless => REQUIRE_DUAL.into(),
@@ -123,26 +157,28 @@ pub(super) fn with_families(
         }
     }
 
-    let service = with_field(service, "spec", "ipFamilyPolicy", policy.into());
-    let service = if addresses.is_empty() {
-        service
-    } else {
-        with_field(&service, "spec", "clusterIPs", list(&addresses))
-    };
-    Ok(with_field(&service, "spec", "ipFamilies", list(&families)))
+    let mut fields = spec_of(service).cloned().unwrap_or_default();
+    fields.insert("ipFamilyPolicy", policy);
+    fields.insert("ipFamilies", list(&families));
+    if !addresses.is_empty() {
+        fields.insert("clusterIPs", list(&addresses));
+    }
+    Ok(with(service, "spec", fields).unwrap_or_else(|| service.clone()))
+}
+
+fn spec_of(service: &Value) -> Option<&Map> {
+    at(service, "spec").and_then(Value::as_map)
 }
 
 fn has_selector(service: &Value) -> bool {
-    let selector = service
-        .get("spec")
-        .and_then(|spec| spec.get("selector")?.as_map());
+    let selector = at(service, "spec.selector").and_then(Value::as_map);
     selector.is_some_and(|selector| !selector.is_empty())
 }
 
 /// A list of strings of the spec. The first address is also in a field of its own.
 fn strings(service: &Value, name: &str) -> Vec<Str> {
-    if name == "clusterIPs" && !has_items(service, &["spec", name]) {
-        let address = text(service, &["spec", "clusterIP"]);
+    if name == "clusterIPs" && ips(service).is_none() {
+        let address = text(service, "spec.clusterIP");
         return if address.is_empty() {
             Vec::new()
         } else {
@@ -150,9 +186,7 @@ fn strings(service: &Value, name: &str) -> Vec<Str> {
         };
     }
 
-    let items = service
-        .get("spec")
-        .and_then(|spec| spec.get(name)?.as_list());
+    let items = spec_of(service).and_then(|spec| spec.get(name)?.as_list());
     items
         .into_iter()
         .flatten()
@@ -162,10 +196,6 @@ fn strings(service: &Value, name: &str) -> Vec<Str> {
 }
 
 fn list(items: &[Str]) -> Value {
-    Value::List(
-        items
-            .iter()
-            .map(|item| Value::from(item.clone()))
-            .collect::<List>(),
-    )
+    let items = items.iter().map(|item| Value::from(item.clone()));
+    Value::List(items.collect::<List>())
 }
