@@ -18,13 +18,18 @@ pub(crate) struct Documents {
 }
 
 /// The paths of a server, apart from those of its resources.
-const PATHS: [&str; 8] = [
+const PATHS: [&str; 13] = [
+    "/.well-known/openid-configuration",
     "/api",
     "/apis",
+    "/apis/",
     "/healthz",
     "/livez",
+    "/metrics",
     "/openapi/v2",
     "/openapi/v3",
+    "/openapi/v3/",
+    "/openid/v1/jwks",
     "/readyz",
     "/version",
 ];

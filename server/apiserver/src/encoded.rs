@@ -1,54 +1,45 @@
 //! What was encoded for one client, for the others that get the same bytes.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ahash::AHashMap;
 use bytes::Bytes;
 use fieldmanager_value::Value;
 
 use crate::registry::Served;
-use crate::store::Revision;
+use crate::store::{Entry, Revision};
 
-/// Texts of equal objects with equal names have the same bytes.
+/// The form in which objects of a resource are written. Texts of equal objects in a form have the same bytes.
 #[derive(Clone)]
-pub(crate) struct Name {
-    revision: Revision,
-    /// The names of the form in which the object is written, and of the kind of its event.
-    form: (&'static str, &'static str),
+pub(crate) struct TextForm {
+    /// The names of the form, and of the kind of an event.
+    names: (&'static str, &'static str),
     /// A definition that changes is served by another one, so its texts are not those of the earlier schema.
     served: Arc<Served>,
 }
 
-impl Name {
-    /// The text of the object of a revision in a form.
-    pub(crate) fn new(
-        revision: Revision,
-        served: &Arc<Served>,
-        form: (&'static str, &'static str),
-    ) -> Self {
+impl TextForm {
+    pub(crate) fn new(served: &Arc<Served>, names: (&'static str, &'static str)) -> Self {
         let served = served.clone();
-        Name {
-            revision,
-            form,
-            served,
-        }
+        TextForm { names, served }
     }
 
-    /// The name with the address of the resource, which is not that of another one while the name exists.
-    fn key(&self) -> (Revision, usize, (&'static str, &'static str)) {
-        (self.revision, Arc::as_ptr(&self.served).addr(), self.form)
+    /// The names with the address of the resource, which is not that of another one while the form exists.
+    fn key(&self) -> (usize, (&'static str, &'static str)) {
+        (Arc::as_ptr(&self.served).addr(), self.names)
     }
 }
 
-impl PartialEq for Name {
+impl PartialEq for TextForm {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Name {}
+impl Eq for TextForm {}
 
-impl std::hash::Hash for Name {
+impl std::hash::Hash for TextForm {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.key().hash(state);
     }
@@ -62,11 +53,13 @@ pub(crate) struct Encoded {
     pub(crate) bytes: usize,
 }
 
+/// Texts by the revisions of their objects. After a restore, a revision may be that of another object.
+type Texts = AHashMap<Revision, (Value, Bytes)>;
+
 #[derive(Default)]
 struct Kept {
-    /// Texts, with their objects: after a restore, a revision may be that of another object.
-    texts: HashMap<Name, (Value, Bytes)>,
-    order: VecDeque<Name>,
+    forms: AHashMap<TextForm, Texts>,
+    order: VecDeque<(TextForm, Revision)>,
     bytes: usize,
 }
 
@@ -81,33 +74,65 @@ impl Encoded {
     }
 
     /// The text of an object, if it is kept.
-    pub(crate) fn find(&self, name: &Name, object: &Value) -> Option<Bytes> {
+    pub(crate) fn find(
+        &self,
+        form: &TextForm,
+        revision: Revision,
+        object: &Value,
+    ) -> Option<Bytes> {
+        let kept = self.lock();
+        let known = kept.forms.get(form)?.get(&revision).cloned();
         // The lock is not held while objects are compared, so that clients do not wait for each other.
-        let known = self.lock().texts.get(name).cloned();
-        known.and_then(|(known, text)| (known == *object).then_some(text))
+        drop(kept);
+        text_of(known, object)
+    }
+
+    /// The texts of the objects of a list, as far as they are kept.
+    pub(crate) fn find_all(&self, form: &TextForm, entries: &[Entry]) -> Vec<Option<Bytes>> {
+        let kept = self.lock();
+        let texts = kept.forms.get(form);
+        let find = |entry: &Entry| texts?.get(&entry.revision).cloned();
+        let known: Vec<_> = entries.iter().map(find).collect();
+        drop(kept);
+        let known = known.into_iter().zip(entries);
+        known
+            .map(|(known, entry)| text_of(known, &entry.object))
+            .collect()
     }
 
     /// Keeps the text of an object.
-    pub(crate) fn keep(&self, name: Name, object: Value, text: Bytes) {
-        let mut kept = self.lock();
+    pub(crate) fn keep(&self, form: &TextForm, revision: Revision, object: Value, text: Bytes) {
+        let kept = &mut *self.lock();
         kept.bytes += text.len();
-        // Two clients may need a text at the same time. The name of the second is in the order already.
-        match kept.texts.insert(name.clone(), (object, text)) {
+        let texts = kept.forms.entry(form.clone()).or_default();
+        // Two clients may need a text at the same time. The revision of the second is in the order already.
+        match texts.insert(revision, (object, text)) {
             Some((_, old)) => kept.bytes -= old.len(),
-            None => kept.order.push_back(name),
+            None => kept.order.push_back((form.clone(), revision)),
         }
 
         // The sum of the sizes and the order must agree with the map, or texts would remain for ever.
         while kept.order.len() > self.texts || kept.bytes > self.bytes {
-            let Some(oldest) = kept.order.pop_front() else {
+            let Some((form, revision)) = kept.order.pop_front() else {
                 break;
             };
-            let size = kept.texts.remove(&oldest).map_or(0, |(_, old)| old.len());
-            kept.bytes -= size;
+            let Some(texts) = kept.forms.get_mut(&form) else {
+                continue;
+            };
+            kept.bytes -= texts.remove(&revision).map_or(0, |(_, old)| old.len());
+            if texts.is_empty() {
+                kept.forms.remove(&form);
+            }
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The text that is kept at the revision of an object, if it is that of the object.
+fn text_of(known: Option<(Value, Bytes)>, object: &Value) -> Option<Bytes> {
+    let (known, text) = known?;
+    (known == *object).then_some(text)
 }

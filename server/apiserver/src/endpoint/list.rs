@@ -106,18 +106,14 @@ impl Core {
             {
                 continue;
             }
-            let key = entry.key.clone();
             let object = object.filter(|_| !listed.are_stored);
             let object = object.unwrap_or(entry.object);
             listed.items.push(Entry { object, ..entry });
 
             if limit > 0 && listed.items.len() == limit {
                 let more = page.remaining > 0 || index + 1 < count;
-                listed.next = if more {
-                    token_after(&key)
-                } else {
-                    String::new()
-                };
+                let last = listed.items.last().filter(|_| more);
+                listed.next = last.map_or_else(String::new, |last| token_after(&last.key));
                 listed.remaining = (everything && more).then_some(page.remaining);
                 break;
             }

@@ -208,7 +208,7 @@ pub(super) fn list(
         shown,
     };
 
-    let texts = Texts::new(core.items.clone(), served.clone(), format.shared_name());
+    let texts = Texts::new(core.items.clone(), served, format.shared_name());
     let (content_type, accepts_gzip) = (format.content_type(), head.accepts_gzip());
     Ok(match format.media {
         Media::Json if !head.is_pretty() => listing.respond(texts, &content_type, accepts_gzip),

@@ -15,7 +15,7 @@ use http_body_util::{BodyExt, StreamBody};
 use super::message::{Body, Head, response};
 use super::negotiate::{Form, Format, Media, Place, not_acceptable};
 use super::render;
-use crate::encoded::Name;
+use crate::encoded::TextForm;
 use crate::endpoint::{Core, Failure};
 use crate::fault::Cut;
 use crate::object::map;
@@ -144,12 +144,13 @@ impl Lines {
         let Some(revision) = event.revision else {
             return encode();
         };
-        let form = self.format.shared_name();
-        let name = Name::new(revision, &self.served, (form, event.kind.name()));
+        let names = (self.format.shared_name(), event.kind.name());
+        let form = TextForm::new(&self.served, names);
         let events = &self.core.events;
-        events.find(&name, &event.object).unwrap_or_else(|| {
+        let known = events.find(&form, revision, &event.object);
+        known.unwrap_or_else(|| {
             let line = encode();
-            events.keep(name, event.object.clone(), line.clone());
+            events.keep(&form, revision, event.object.clone(), line.clone());
             line
         })
     }
