@@ -103,6 +103,15 @@ pub(super) fn pass(kind: &Kind, object: &Value) -> Result<Value, ConvertError> {
     Ok(paths.fold(object, |object, (.., path)| fill(&object, path)))
 }
 
+/// Whether the annotations have the numbers that the internal version has in fields.
+pub(super) fn check_annotations(kind: &Kind, object: &Value) -> Result<(), ConvertError> {
+    match (kind.gvk().group.as_str(), kind.gvk().kind.as_str()) {
+        ("apps", "DaemonSet") => daemon_set(object).map(drop),
+        ("apps", "Deployment") => deployment(object).map(drop),
+        _ => Ok(()),
+    }
+}
+
 /// Sets a number that is absent to zero, if its parent is present.
 fn fill(object: &Value, path: &[&str]) -> Value {
     match path {

@@ -66,6 +66,28 @@ impl Kind {
 
         Ok(decode::fit(types(), to.ty(), &converted))
     }
+
+    /// Checks the annotations of which the internal version has numbers in fields. kube-apiserver converts an object when it
+    /// reads it, and refuses one that cannot be converted.
+    ///
+    /// # Errors
+    ///
+    /// If an annotation has no number.
+    ///
+    /// ```
+    /// use fieldmanager_builtin::Kind;
+    /// use fieldmanager_structural::GroupVersionKind;
+    /// use fieldmanager_value::Value;
+    ///
+    /// let kind = Kind::of(&GroupVersionKind::new("apps", "v1", "DaemonSet")).unwrap();
+    /// let set = r#"{"metadata": {"annotations": {"deprecated.daemonset.template.generation": "two"}}}"#;
+    /// let error = kind.check_annotations(&Value::from_json(set)?).unwrap_err();
+    /// assert_eq!(error.to_string(), r#"strconv.ParseInt: parsing "two": invalid syntax"#);
+    /// # Ok::<(), fieldmanager_value::Error>(())
+    /// ```
+    pub fn check_annotations(&self, object: &Value) -> Result<(), ConvertError> {
+        internal::check_annotations(self, object)
+    }
 }
 
 /// The object with the `apiVersion` and `kind` of a kind.

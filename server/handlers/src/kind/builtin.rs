@@ -208,6 +208,7 @@ fn has_empty(value: &Value, made: Option<&Value>) -> bool {
         Value::Map(map) => map.iter().any(|(name, value)| {
             has_empty(value, made.and_then(|made| made.get(name)))
                 || name == "matchLabels" && value.as_map().is_some_and(Map::is_empty)
+                || name == "caBundle" && value.as_str().is_some_and(str::is_empty)
         }),
         _ => false,
     })
@@ -350,9 +351,9 @@ impl Kind for Builtin {
                 &self.kind.gvk().kind,
             ))
         };
-        let decoded = other
-            .unwrap_or(self.kind)
-            .decode(object)
+        let kind = other.unwrap_or(self.kind);
+        let decoded = kind.decode(object).map_err(|error| error.to_string())?;
+        kind.check_annotations(&decoded.object)
             .map_err(|error| error.to_string())?;
 
         let converted = other.and_then(|other| other.convert(&decoded.object, &self.kind).ok());

@@ -241,7 +241,9 @@ fn claimed(requirements: &Place<'_>, known: &BTreeSet<&str>, errors: &mut Errors
             // A whole claim overlaps with each of its requests, whose keys follow `name/` in the sorted set.
             let start = format!("{name}/");
             let follows = names.range(start.clone()..).next();
+            // Kubernetes takes the part of a key before the first slash for the name.
             let overlaps = request.is_empty()
+                && !name.contains('/')
                 && follows.is_some_and(|other: &String| other.starts_with(&start));
             if names.contains(&key) || overlaps {
                 errors.push(FieldError::duplicate(claim.path.clone(), key.clone()));

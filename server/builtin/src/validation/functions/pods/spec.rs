@@ -128,8 +128,16 @@ fn claims<'v>(spec: &Place<'v>, errors: &mut Errors) -> BTreeSet<&'v str> {
             let shown = shown::json("PodResourceClaim", Some(claim.value));
             errors.push(shown::invalid(claim.path.clone(), &shown, detail));
         }
-        claim.subdomain("resourceClaimName", errors);
-        claim.subdomain("resourceClaimTemplateName", errors);
+        for name in ["resourceClaimName", "resourceClaimTemplateName"] {
+            // Fields without a value are checked too.
+            if claim.get(name).is_some() {
+                claim.faults(
+                    name,
+                    |text| NameSyntax::Subdomain.faults(text, false),
+                    errors,
+                );
+            }
+        }
     }
 
     names
