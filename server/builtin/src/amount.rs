@@ -29,9 +29,18 @@ impl Amount {
 
     /// The number, rounded away from zero to a whole one.
     pub(crate) fn whole(self) -> i64 {
-        let part = self.0 % 1_000_000_000;
-        let whole = self.0 / 1_000_000_000 + part.signum();
-        i64::try_from(whole).unwrap_or(if whole < 0 { i64::MIN } else { i64::MAX })
+        self.in_units(1_000_000_000)
+    }
+
+    /// The number of thousandths, rounded likewise.
+    pub(crate) fn thousandths(self) -> i64 {
+        self.in_units(1_000_000)
+    }
+
+    fn in_units(self, unit: i128) -> i64 {
+        let part = self.0 % unit;
+        let number = self.0 / unit + part.signum();
+        i64::try_from(number).unwrap_or(if number < 0 { i64::MIN } else { i64::MAX })
     }
 
     /// The sum, cut at the largest number.

@@ -74,7 +74,7 @@ impl<'v> Place<'v> {
     }
 
     /// The items of a list with their paths.
-    pub(crate) fn items(&self, name: &str) -> impl Iterator<Item = Place<'v>> {
+    pub(crate) fn items(&self, name: &str) -> impl Iterator<Item = Place<'v>> + use<'v> {
         let list = self
             .get(name)
             .and_then(Value::as_list)

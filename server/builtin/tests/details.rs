@@ -301,3 +301,27 @@ fn an_empty_class_of_a_claim_may_be_removed() {
     let live = claim(&format!("{{{CLASS}: a}}"));
     assert_eq!(validate_update(&kind, "", &claim("{}"), &live).len(), 1);
 }
+
+#[test]
+fn limits_have_a_ratio_that_their_bounds_allow() {
+    let limits = "spec: {limits: [{type: Container, min: {cpu: '3'}, max: {cpu: '10'}, \
+                  maxLimitRequestRatio: {cpu: 3500m}, default: {hugepages-2Mi: 4Mi, memory: 2Gi}, \
+                  defaultRequest: {hugepages-2Mi: 2Mi, memory: 1Gi}}]}";
+    let object = format!("{{metadata: {{name: a, namespace: x}}, {limits}}}");
+    assert_eq!(
+        errors("v1", "LimitRange", &object),
+        [
+            r#"spec.limits[0].maxLimitRequestRatio[cpu]: Invalid value: "3500m": ratio 3500m is greater than max/min = 3.333333"#,
+            r#"spec.limits[0].defaultRequest[hugepages-2Mi]: Invalid value: "2Mi": default value 4Mi must equal to defaultRequest value 2Mi in hugepages-2Mi"#,
+        ]
+    );
+}
+
+#[test]
+fn a_class_of_storage_has_parameters_with_names() {
+    let class = "{metadata: {name: a}, provisioner: a/b, parameters: {'': x}}";
+    assert_eq!(
+        errors("storage.k8s.io/v1", "StorageClass", class),
+        [r#"parameters: Invalid value: "": field can not be empty."#]
+    );
+}

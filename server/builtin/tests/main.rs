@@ -6,6 +6,8 @@ mod convert;
 mod cost;
 mod decode;
 mod details;
+mod pod_details;
+mod pod_status;
 mod pods;
 mod resources;
 mod stack;

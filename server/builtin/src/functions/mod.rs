@@ -18,6 +18,9 @@ pub(crate) const FUNCTIONS: &[(&str, Function)] = &[
     ("add_stored_version", |value, _| {
         prepare::add_stored_version(value)
     }),
+    ("app_armor_profiles", |value, _| {
+        pod::app_armor_profiles(value)
+    }),
     ("budget_selector", prepare::budget_selector),
     ("claim_data_sources", prepare::claim_data_sources),
     ("cluster_ips", |value, _| service::cluster_ips(value)),

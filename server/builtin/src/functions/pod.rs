@@ -33,6 +33,51 @@ pub(super) fn scheduling_gated(pod: &Value) -> Option<Value> {
     with(pod, "status.conditions", vec![Value::Map(condition)])
 }
 
+/// The prefix of annotations with the AppArmor profiles of containers.
+pub(crate) const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
+
+/// Containers with an annotation get its AppArmor profile, unless that of the pod is the same.
+pub(super) fn app_armor_profiles(pod: &Value) -> Option<Value> {
+    const PROFILE: &str = "securityContext.appArmorProfile";
+    let annotations = at(pod, "metadata.annotations")?;
+    if text(pod, "spec.os.name") == "windows" {
+        return None;
+    }
+
+    let of_pod = at(pod, &format!("spec.{PROFILE}"));
+    let with_profile = |container: Option<&Value>| {
+        let container = container?;
+        let key = format!("{APP_ARMOR}{}", text(container, "name"));
+        let profile = app_armor_profile(annotations.get(&key)?.as_str()?)?;
+        let is_needed = at(container, PROFILE).is_none() && of_pod != Some(&profile);
+        is_needed.then(|| with_value_of(container, PROFILE, Some(&profile)))
+    };
+    let mut out = pod.clone();
+    for list in ["initContainers", "containers", "ephemeralContainers"] {
+        let edit =
+            |container: Option<&Value>| with_profile(container).map_or(Edit::Keep, Edit::Set);
+        let path = Path::parse(&format!("spec.{list}[]"));
+        out = path.edit(&out, false, &mut { edit }).unwrap_or(out);
+    }
+    Some(out)
+}
+
+/// The profile of an annotation; `None` if it is faulty.
+fn app_armor_profile(annotation: &str) -> Option<Value> {
+    const MOST_BYTES: usize = 4095;
+    let ty = |ty: &str| Map::single("type", ty);
+    Some(Value::Map(match annotation {
+        "unconfined" => ty("Unconfined"),
+        "runtime/default" => ty("RuntimeDefault"),
+        other => {
+            let local = other.strip_prefix("localhost/")?;
+            let is_valid = !local.is_empty() && local.trim() == local && local.len() <= MOST_BYTES;
+            let name = is_valid.then(|| Value::from(local));
+            ty("Localhost").with_edits(vec![("localhostProfile".into(), Some(name?))])
+        }
+    }))
+}
+
 /// The values of labels that affinity terms and spread constraints name are added to their selectors.
 pub(super) fn match_label_keys(pod: &Value) -> Option<Value> {
     let labels = at(pod, "metadata.labels");

@@ -53,7 +53,7 @@ pub(super) const KINDS: &[KindDescription] = &[
         ..KindDescription::of("", &["v1"], "Event")
     },
     KindDescription {
-        checks: checks::config::limits,
+        checks: checks::limits::limits,
         is_named_by_uid: true,
         ..KindDescription::of("", &["v1"], "LimitRange")
     },

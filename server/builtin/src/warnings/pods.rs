@@ -11,6 +11,7 @@ use super::bounded::Bounded;
 use super::paths;
 use crate::amount::Amount;
 use crate::place::{Place, quoted};
+use crate::validation::functions::pods::containers_of;
 
 const NO_SELECTOR: &str = "a null labelSelector results in matching no pod";
 
@@ -191,7 +192,7 @@ pub(super) fn template(template: &Place<'_>, out: &mut Vec<String>) {
     let is_template = metadata
         .as_ref()
         .is_some_and(|metadata| metadata.path != FieldPath::root("metadata"));
-    for container in containers(&spec) {
+    for container in containers_of(&spec) {
         if let Some(annotations) = &annotations {
             let name = container.text("name");
             let seccomp = format!("container.seccomp.security.alpha.kubernetes.io/{name}");
@@ -257,17 +258,6 @@ fn is_profile(spec: &Place<'_>, annotation: &str) -> bool {
         }
         _ => false,
     })
-}
-
-/// The containers in the order in which Kubernetes visits them.
-fn containers<'v>(spec: &Place<'v>) -> impl Iterator<Item = Place<'v>> {
-    let lists = ["initContainers", "containers", "ephemeralContainers"];
-    lists
-        .into_iter()
-        .map(|list| spec.items(list))
-        .collect::<Vec<_>>()
-        .into_iter()
-        .flatten()
 }
 
 fn node_label(key: &str) -> Option<&'static str> {
@@ -477,7 +467,7 @@ fn ports(spec: &Place<'_>, out: &mut Vec<String>) {
     // The number of pairs is quadratic, so their warnings are bounded.
     let mut out = Bounded::new(out);
     let mut all: BTreeMap<(i64, &str), Ports<'_>> = BTreeMap::new();
-    for container in containers(spec) {
+    for container in containers_of(spec) {
         for port in container.items("ports") {
             let (host, ip) = (
                 port.int("hostPort").unwrap_or_default(),
@@ -516,7 +506,7 @@ fn ports(spec: &Place<'_>, out: &mut Vec<String>) {
     // Ports are also selected by name, which finds the first one of the pod.
     let out = out.all;
     let mut names: BTreeMap<&str, FieldPath> = BTreeMap::new();
-    for container in containers(spec) {
+    for container in containers_of(spec) {
         for port in container.items("ports") {
             match names.get(port.text("name")) {
                 _ if port.text("name").is_empty() => {}

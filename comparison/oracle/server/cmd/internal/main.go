@@ -56,6 +56,8 @@ var pairs = []struct {
 	{"PersistentVolumeClaimSpec", core.PersistentVolumeClaimSpec{}, corev1.PersistentVolumeClaimSpec{}},
 	{"PersistentVolumeSource", core.PersistentVolumeSource{}, corev1.PersistentVolumeSource{}},
 	{"VolumeNodeAffinity", &core.VolumeNodeAffinity{}, &corev1.VolumeNodeAffinity{}},
+	{"NodeSelectorTerm", core.NodeSelectorTerm{}, corev1.NodeSelectorTerm{}},
+	{"NodeSelectorTerms", []core.NodeSelectorTerm{}, []corev1.NodeSelectorTerm{}},
 	{"ObjectReference", core.ObjectReference{}, corev1.ObjectReference{}},
 	{"OptionalObjectReference", &core.ObjectReference{}, &corev1.ObjectReference{}},
 	{"EventSource", core.EventSource{}, corev1.EventSource{}},

@@ -235,17 +235,28 @@ pub(crate) fn attributes_class(class: &Field<'_>, errors: &mut Errors) {
     if !name.is_empty() {
         faults(&driver.path, &name, qualified_name(&name), errors);
     }
+    // Too many of them are reported alone.
+    if self::parameters(&parameters, errors) {
+        parameters.require("must contain at least one key/value pair", errors);
+    }
+}
+
+/// Checks the parameters of a class, and returns whether their number is in bounds.
+pub(super) fn parameters(parameters: &Field<'_>, errors: &mut Errors) -> bool {
     if parameters.entries().count() > MOST_PARAMETERS {
-        errors.push(FieldError::too_long(parameters.path, MOST_PARAMETERS));
-        return;
+        errors.push(FieldError::too_long(
+            parameters.path.clone(),
+            MOST_PARAMETERS,
+        ));
+        return false;
     }
     if parameters.entries().any(|(key, _)| key.is_empty()) {
         let path = parameters.path.clone();
         errors.push(FieldError::invalid(path, "", "field can not be empty."));
     }
-    if size(&parameters) > MOST_PARAMETER_BYTES {
+    if size(parameters) > MOST_PARAMETER_BYTES {
         let path = parameters.path.clone();
         errors.push(FieldError::too_long(path, MOST_PARAMETER_BYTES));
     }
-    parameters.require("must contain at least one key/value pair", errors);
+    true
 }

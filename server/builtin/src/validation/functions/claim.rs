@@ -2,6 +2,7 @@
 
 use fieldmanager_structural::internal::qualified_name;
 use fieldmanager_structural::{FieldError, FieldPath};
+use fieldmanager_value::{Map, Value};
 
 use super::field::Field;
 use super::selector;
@@ -72,6 +73,7 @@ pub(super) fn spec(claim: &Place<'_>, errors: &mut Errors) {
     for name in ["dataSource", "dataSourceRef"] {
         claim.check(name, data_source, errors);
     }
+    same_source(claim, errors);
     claim.subdomain("volumeAttributesClassName", errors);
 }
 
@@ -87,6 +89,30 @@ fn data_source(source: &Place<'_>, errors: &mut Errors) {
     }
     source.subdomain("apiGroup", errors);
     source.label("namespace", errors);
+}
+
+/// Checks that both references, of which only one can have a namespace, are to the same object.
+fn same_source(claim: &Place<'_>, errors: &mut Errors) {
+    let (source, reference) = (claim.child("dataSource"), claim.child("dataSourceRef"));
+    let (Some(source), Some(reference)) = (source, reference) else {
+        return;
+    };
+    let has_same_group = source.get("apiGroup") == reference.get("apiGroup");
+    let is_same = |name: &&str| source.text(name) == reference.text(name);
+    let detail = if !reference.text("namespace").is_empty() {
+        "may not be specified when dataSourceRef.namespace is specified"
+    } else if has_same_group && ["kind", "name"].iter().all(is_same) {
+        return;
+    } else {
+        "must match dataSourceRef"
+    };
+    // Kubernetes shows a path of Go, which has nothing that is written.
+    let path = claim.path.clone();
+    errors.push(FieldError::invalid(
+        path,
+        Value::Map(Map::default()),
+        detail,
+    ));
 }
 
 /// The states of the resize of a claim.

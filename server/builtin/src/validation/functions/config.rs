@@ -1,10 +1,11 @@
-//! Secrets, ConfigMaps, events, quotas and limits.
+//! Secrets, ConfigMaps, events, quotas and namespaces.
 
 use std::collections::BTreeSet;
 
 use fieldmanager_structural::internal::qualified_name;
 use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::Value;
+use serde_json::Value as Json;
 
 use super::field::Field;
 use super::formats;
@@ -86,7 +87,8 @@ fn docker(data: &Field<'_>, key: &str, errors: &mut Errors) {
     };
 
     let bytes = base64::decode(text.as_str().unwrap_or_default());
-    if let Some(fault) = formats::json_object_fault(&bytes) {
+    let is_object = |json: &Json| json.is_object() || json.is_null();
+    if let Err(fault) = formats::read_json(&bytes, "map[string]interface {}", is_object) {
         let shown = "<secret contents redacted>";
         errors.push(FieldError::invalid(path, shown, fault));
     }
@@ -517,54 +519,6 @@ fn quota_resource(name: &str, value: &Field<'_>, errors: &mut Errors) {
     );
 }
 
-pub(crate) fn limits(object: &Field<'_>, errors: &mut Errors) {
-    let mut types = BTreeSet::new();
-    for limit in object.get("spec").get("limits").items() {
-        let ty = limit.get("type");
-        let found = qualified_name(ty.text());
-        let is_known = matches!(ty.text(), "Pod" | "Container" | "PersistentVolumeClaim");
-        // Names without a prefix belong to Kubernetes.
-        if found.is_empty() && !ty.text().contains('/') && !is_known {
-            ty.invalid_text("must be a standard limit type or fully qualified", errors);
-        }
-
-        ty.faults(found, errors);
-        ty.unique(&mut types, errors);
-        // Limits of pods and containers are for the resources of containers; others accept every known one.
-        let names = |member: &str, errors: &mut Errors| {
-            for (name, value) in limit.get(member).entries() {
-                match ty.text() {
-                    "Pod" | "Container" => resources::container_resource(name, &value.path, errors),
-                    _ => drop(resources::resource(name, &value.path, errors)),
-                }
-            }
-        };
-        names("max", errors);
-        names("min", errors);
-
-        // Defaults fill in containers, so a limit of type `Pod` has none.
-        for name in ["default", "defaultRequest"] {
-            let values = limit.get(name);
-            if ty.text() != "Pod" {
-                names(name, errors);
-            } else if !values.is_empty() {
-                values.forbid("may not be specified when `type` is 'Pod'", errors);
-            }
-        }
-
-        // Storage is the only resource of a claim, so its limit has to bound that.
-        let has_storage = |name: &str| limit.get(name).get("storage").is_set();
-        if ty.text() == "PersistentVolumeClaim" && !has_storage("min") && !has_storage("max") {
-            let detail =
-                "either minimum or maximum storage value is required, but neither was provided";
-            limit.get("limits").missing(detail, errors);
-        }
-        names("maxLimitRequestRatio", errors);
-        limit_values(&limit, ty.text() == "Pod", errors);
-    }
-}
-
-/// Checks the finalizers of a new namespace.
 /// Checks the status of a namespace, whose phase follows from its deletion.
 pub(crate) fn namespace_status(namespace: &Field<'_>, errors: &mut Errors) {
     let deletion = namespace.get("metadata").get("deletionTimestamp");
@@ -590,6 +544,7 @@ pub(crate) fn finalized_namespace(namespace: &Field<'_>, errors: &mut Errors) {
     }
 }
 
+/// Checks the finalizers of a new namespace.
 pub(crate) fn namespace(namespace: &Field<'_>, errors: &mut Errors) {
     let finalizers = namespace.get("spec").get("finalizers");
     for name in finalizers.texts().filter(|_| !namespace.is_update()) {
@@ -610,84 +565,4 @@ pub(crate) fn lease(lease: &Field<'_>, errors: &mut Errors) {
 
 pub(crate) fn scale(scale: &Field<'_>, errors: &mut Errors) {
     scale.get("spec").get("replicas").non_negative(errors);
-}
-
-/// Compares the values of a limit, in the order of their names; the order of Kubernetes is random.
-fn limit_values(limit: &Field<'_>, is_pod: bool, errors: &mut Errors) {
-    let one = Amount::parse("1").unwrap_or_default();
-    let mut names = BTreeSet::new();
-    for member in [
-        "max",
-        "min",
-        "default",
-        "defaultRequest",
-        "maxLimitRequestRatio",
-    ] {
-        names.extend(limit.get(member).entries().map(|(name, _)| name));
-    }
-
-    for name in names {
-        let of = |member: &str| {
-            let value = limit
-                .get(member)
-                .value
-                .and_then(|map| map.get(name))
-                .and_then(Value::as_str)?;
-            Some((value, Amount::parse(value)?))
-        };
-        // Defaults of pods are forbidden already and need no comparison.
-        let unless_pod = |member: &str| if is_pod { None } else { of(member) };
-        let (min, max) = (of("min"), of("max"));
-        let (default, request) = (unless_pod("default"), unless_pod("defaultRequest"));
-
-        // The order is min, default request, default, max. Each row has the path of its error, a pair, and which value
-        // is shown.
-        for (at, (low_name, low), (high_name, high), shows_low) in [
-            ("min", ("min", min), ("max", max), true),
-            (
-                "defaultRequest",
-                ("min", min),
-                ("default request", request),
-                false,
-            ),
-            (
-                "defaultRequest",
-                ("default request", request),
-                ("max", max),
-                true,
-            ),
-            (
-                "defaultRequest",
-                ("default request", request),
-                ("default limit", default),
-                true,
-            ),
-            ("default", ("min", min), ("default", default), true),
-            ("default", ("default", default), ("max", max), false),
-        ] {
-            if let (Some(low), Some(high)) = (low, high)
-                && low.1 > high.1
-            {
-                let shown = if shows_low { low.0 } else { high.0 };
-                let (low, high) = (low.0, high.0);
-                let detail =
-                    format!("{low_name} value {low} is greater than {high_name} value {high}");
-                errors.push(FieldError::invalid(
-                    limit.path.child(at).key(name),
-                    shown,
-                    detail,
-                ));
-            }
-        }
-
-        // A limit is never below its request, so a ratio below 1 could not be met.
-        if let Some((ratio, _)) = of("maxLimitRequestRatio").filter(|(_, amount)| *amount < one) {
-            let path = limit.path.child("maxLimitRequestRatio").key(name);
-            errors.push(FieldError::invalid(
-                path,
-                ratio,
-                format!("ratio {ratio} is less than 1"),
-            ));
-        }
-    }
 }

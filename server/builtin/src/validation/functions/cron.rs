@@ -1,6 +1,8 @@
 //! Schedules of jobs, and their time zones.
 //!
-//! Behaviour: `ParseStandard` of `github.com/robfig/cron/v3`, but for durations after `@every`.
+//! Behaviour: `ParseStandard` of `github.com/robfig/cron/v3`.
+
+use fieldmanager_structural::internal::parse_go_duration;
 
 use crate::number::integer;
 
@@ -120,9 +122,7 @@ pub(super) fn check(schedule: &str) -> Result<(), String> {
         rest = times.trim();
     }
     if rest.starts_with('@') {
-        let is_known = DESCRIPTORS.contains(&rest) || rest.starts_with("@every ");
-        let fault = || format!("unrecognized descriptor: {rest}");
-        return is_known.then_some(()).ok_or_else(fault);
+        return descriptor(rest);
     }
 
     let fields: Vec<&str> = rest.split_whitespace().collect();
@@ -135,6 +135,19 @@ pub(super) fn check(schedule: &str) -> Result<(), String> {
         ranges.try_for_each(|range| bounds.check(range))?;
     }
     Ok(())
+}
+
+fn descriptor(text: &str) -> Result<(), String> {
+    if DESCRIPTORS.contains(&text) {
+        return Ok(());
+    }
+    let Some(duration) = text.strip_prefix("@every ") else {
+        return Err(format!("unrecognized descriptor: {text}"));
+    };
+    let read = parse_go_duration(duration);
+    // Any duration is accepted: shorter ones than a second count as one.
+    let fault = |fault| format!("failed to parse duration {text}: time: {fault}");
+    read.map(drop).map_err(fault)
 }
 
 /// Whether the system knows a time zone.
@@ -170,6 +183,10 @@ mod tests {
         for (schedule, fault) in [
             ("50%", "expected exactly 5 fields, found 1: [50%]"),
             ("@often", "unrecognized descriptor: @often"),
+            (
+                "@every 5",
+                "failed to parse duration @every 5: time: missing unit in duration \"5\"",
+            ),
             ("60 * * * *", "end of range (60) above maximum (59): 60"),
             ("* * 0 * *", "beginning of range (0) below minimum (1): 0"),
             (

@@ -96,27 +96,33 @@ pub(super) fn search_path(path: &str) -> Vec<String> {
     faults
 }
 
-/// The fault of a text that is not a JSON object, in the words of Go, which has more of them for errors of the syntax.
-pub(super) fn json_object_fault(text: &[u8]) -> Option<String> {
-    let is = |ty: &str| {
-        format!("json: cannot unmarshal {ty} into Go value of type map[string]interface {{}}")
-    };
-    Some(match serde_json::from_slice(text) {
-        Ok(Json::Object(_) | Json::Null) => return None,
-        Ok(Json::Array(_)) => is("array"),
-        Ok(Json::String(_)) => is("string"),
-        Ok(Json::Number(_)) => is("number"),
-        Ok(Json::Bool(_)) => is("bool"),
-        Err(error) if error.is_eof() => "unexpected end of JSON input".to_owned(),
+/// Reads JSON that becomes a type of Go; an error has the words of Go, which has more of them for errors of the syntax.
+pub(super) fn read_json(
+    text: &[u8],
+    ty: &str,
+    is_accepted: fn(&Json) -> bool,
+) -> Result<Json, String> {
+    let name = match serde_json::from_slice(text) {
+        Ok(json) if is_accepted(&json) => return Ok(json),
+        Ok(Json::Object(_)) => "object",
+        Ok(Json::Array(_)) => "array",
+        Ok(Json::String(_)) => "string",
+        Ok(Json::Number(_)) => "number",
+        Ok(Json::Bool(_) | Json::Null) => "bool",
+        Err(error) if error.is_eof() => return Err("unexpected end of JSON input".to_owned()),
         Err(error) => {
             let text = String::from_utf8_lossy(text);
             let line = text.lines().nth(error.line().saturating_sub(1));
             let at = error.column().saturating_sub(1);
             let found = line.and_then(|line| line.get(at..)?.chars().next());
             let found = found.unwrap_or_default();
-            format!("invalid character '{found}' looking for beginning of value")
+            let fault = format!("invalid character '{found}' looking for beginning of value");
+            return Err(fault);
         }
-    })
+    };
+    Err(format!(
+        "json: cannot unmarshal {name} into Go value of type {ty}"
+    ))
 }
 
 /// The faults of an IP address.

@@ -15,6 +15,8 @@ pub(crate) mod field;
 mod formats;
 pub(crate) mod job_status;
 pub(crate) mod jobs;
+mod json_path;
+pub(crate) mod limits;
 pub(crate) mod names;
 pub(crate) mod network;
 pub(crate) mod nodes;

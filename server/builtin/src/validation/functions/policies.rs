@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use fieldmanager_structural::FieldError;
 use fieldmanager_structural::internal::{CEL_RESERVED, NameSyntax, label_1035, qualified_name};
 
-use super::conditions;
 use super::field::Field;
 use super::webhooks::{
     FAILURE_POLICIES, MATCH_POLICIES, REINVOCATION_POLICIES, match_conditions, rule_with_operations,
 };
+use super::{conditions, json_path};
 use crate::place::Errors;
 
 /// The largest number of annotations, and the largest size of their expressions.
@@ -207,7 +207,13 @@ pub(crate) fn validating_policy_status(policy: &Field<'_>, errors: &mut Errors) 
     let status = policy.get("status");
     for warning in status.get("typeChecking").get("expressionWarnings").items() {
         warning.get("warning").require("", errors);
-        warning.get("fieldRef").require_words("", errors);
+        let field = warning.get("fieldRef");
+        field.require_words("", errors);
+        let path = field.text().trim();
+        if let Some(fault) = json_path::check(path).err().filter(|_| !path.is_empty()) {
+            let detail = format!("invalid JSONPath: {fault}");
+            errors.push(FieldError::invalid(field.path, path, detail));
+        }
     }
     conditions::check(&status.get("conditions"), errors);
 }

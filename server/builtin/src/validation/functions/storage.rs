@@ -8,7 +8,7 @@ use fieldmanager_value::Value;
 
 use super::field::Field;
 use super::pods::scheduling::node_fields;
-use super::{claim, selector, volume_source};
+use super::{attachments, claim, selector, volume_source};
 use crate::amount::Amount;
 use crate::functions::edit::with_value_of;
 use crate::place::{Errors, IMMUTABLE, faults};
@@ -378,6 +378,7 @@ pub(crate) fn storage_class(class: &Field<'_>, errors: &mut Errors) {
     if !name.is_empty() {
         faults(&provisioner.path, &name, qualified_name(&name), errors);
     }
+    attachments::parameters(&class.get("parameters"), errors);
     if !policy.is_empty() {
         policy.one_of(&["Delete", "Retain"], errors);
     }

@@ -6,9 +6,7 @@ use fieldmanager_structural::FieldError;
 use fieldmanager_structural::internal::{NameSyntax, qualified_name};
 use fieldmanager_value::{Str, Value};
 
-use super::probe;
-use super::resources;
-use super::security;
+use super::{containers_of, probe, resources, security};
 use crate::place::{Errors, Place, faults};
 use crate::validation::syntax;
 
@@ -667,28 +665,18 @@ pub(super) fn file_volumes(spec: &Place<'_>, errors: &mut Errors) {
         .values("volumes")
         .map(|volume| (name_of(volume).unwrap_or_default().into(), volume))
         .collect();
-    for list in ["initContainers", "containers", "ephemeralContainers"] {
-        for container in spec.items(list) {
-            for variable in container.items("env") {
-                let selector = variable
-                    .child("valueFrom")
-                    .and_then(|source| source.child("fileKeyRef"));
-                let Some(selector) = selector else { continue };
-                let name = selector.text("volumeName");
-
-                // A container writes the file for the others, so the volume has to be one that they share.
-                match by_name.get(name) {
-                    None => errors.push(FieldError::not_found(selector.at("volumeName"), name)),
-                    Some(volume) if volume.get("emptyDir").is_none() => {
-                        selector.invalid(
-                            "volumeName",
-                            "referenced volume must be of type emptyDir",
-                            errors,
-                        );
-                    }
-                    Some(_) => {}
-                }
+    let variables = containers_of(spec).flat_map(|container| container.items("env"));
+    let sources = variables.filter_map(|variable| variable.child("valueFrom"));
+    for selector in sources.filter_map(|source| source.child("fileKeyRef")) {
+        let name = selector.text("volumeName");
+        // A container writes the file for the others, so the volume has to be one that they share.
+        match by_name.get(name) {
+            None => errors.push(FieldError::not_found(selector.at("volumeName"), name)),
+            Some(volume) if volume.get("emptyDir").is_none() => {
+                let detail = "referenced volume must be of type emptyDir";
+                selector.invalid("volumeName", detail, errors);
             }
+            Some(_) => {}
         }
     }
 }

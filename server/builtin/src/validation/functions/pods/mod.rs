@@ -1,6 +1,8 @@
 //! Pods and their templates.
 
+mod annotations;
 mod container;
+mod container_status;
 mod probe;
 mod resize;
 pub(super) mod resources;
@@ -13,9 +15,9 @@ mod volume;
 mod windows;
 
 use fieldmanager_structural::internal::qualified_name;
-use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::Value;
 
+use self::annotations::Annotations;
 use self::spec::pod_spec;
 use super::field::Field;
 use crate::place::{Errors, Place, faults};
@@ -31,6 +33,7 @@ pub(crate) fn pod(pod: &Field<'_>, errors: &mut Errors) {
     };
     metadata_and_spec(pod, &spec, errors);
     if pod.is_update() {
+        annotations::changes(pod, errors);
         if let Some(live) = pod.get("spec").before().place() {
             update::spec(&spec, &live, errors);
         }
@@ -49,28 +52,13 @@ pub(crate) fn pod(pod: &Field<'_>, errors: &mut Errors) {
             errors,
         );
     }
+    annotations::match_fields(&Annotations::of(pod), &spec, errors);
 }
 
 /// Checks what every pod has, new or changed.
 fn metadata_and_spec(pod: &Field<'_>, spec: &Place<'_>, errors: &mut Errors) {
-    let metadata = pod.get("metadata").place();
-    if let Some(metadata) = &metadata {
-        annotations(
-            &metadata.at("annotations"),
-            metadata.get("annotations"),
-            spec,
-            errors,
-        );
-    }
-
-    pod_spec(
-        spec,
-        metadata
-            .as_ref()
-            .map(|metadata| metadata.text("name"))
-            .unwrap_or_default(),
-        errors,
-    );
+    annotations::check(&Annotations::of(pod), spec, errors);
+    pod_spec(spec, pod.get("metadata").get("name").text(), errors);
 
     // A token is issued for a service account, so a pod without one cannot project it.
     if spec.text("serviceAccountName").is_empty() {
@@ -103,19 +91,16 @@ pub(crate) fn pod_template(object: &Field<'_>, errors: &mut Errors) {
 /// Checks the template of pods.
 pub(super) fn template(template: &Place<'_>, errors: &mut Errors) {
     let metadata = template.child("metadata");
-    let annotated = metadata
-        .as_ref()
-        .and_then(|metadata| metadata.get("annotations"));
+    let annotations = Annotations {
+        path: template.at("annotations"),
+        map: metadata.as_ref().and_then(|own| own.map("annotations")),
+    };
     // The paths of the metadata of a template lack `metadata`, as in Kubernetes.
     if let Some(metadata) = &metadata {
         crate::place::labels(&template.at("labels"), metadata.get("labels"), errors);
-        for (key, _) in annotated.and_then(Value::as_map).into_iter().flatten() {
-            faults(
-                &template.at("annotations"),
-                key,
-                qualified_name(&key.to_lowercase()),
-                errors,
-            );
+        for (key, _) in annotations.map.into_iter().flatten() {
+            let found = qualified_name(&key.to_lowercase());
+            faults(&annotations.path, key, found, errors);
         }
     }
 
@@ -125,8 +110,9 @@ pub(super) fn template(template: &Place<'_>, errors: &mut Errors) {
         path: template.at("spec"),
         value: template.get("spec").unwrap_or(&empty),
     };
-    annotations(&template.at("annotations"), annotated, &spec, errors);
+    annotations::check(&annotations, &spec, errors);
     pod_spec(&spec, "", errors);
+    annotations::match_fields(&annotations, &spec, errors);
 
     if spec.len("ephemeralContainers") > 0 {
         spec.forbid(
@@ -137,37 +123,9 @@ pub(super) fn template(template: &Place<'_>, errors: &mut Errors) {
     }
 }
 
-fn annotations(
-    path: &FieldPath,
-    annotations: Option<&Value>,
-    spec: &Place<'_>,
-    errors: &mut Errors,
-) {
-    const MIRROR: &str = "kubernetes.io/config.mirror";
-    const COST: &str = "controller.kubernetes.io/pod-deletion-cost";
-    let text = |key: &str| {
-        annotations
-            .and_then(|annotations| annotations.get(key))
-            .and_then(Value::as_str)
-    };
-    // A mirror pod stands for one that a kubelet runs by itself, so its node is known.
-    if let Some(value) = text(MIRROR).filter(|_| spec.text("nodeName").is_empty()) {
-        let detail = "must set spec.nodeName if mirror pod annotation is set";
-        errors.push(FieldError::invalid(path.key(MIRROR), value, detail));
-    }
-
-    // The number has one spelling, without a plus sign and without leading zeros.
-    let is_number = |cost: &str| {
-        !cost.starts_with('+')
-            && (cost == "0" || !cost.starts_with('0'))
-            && cost.parse::<i32>().is_ok()
-    };
-
-    if let Some(cost) = text(COST).filter(|cost| !is_number(cost)) {
-        errors.push(FieldError::invalid(
-            path.key(COST),
-            cost,
-            "must be a 32bit integer",
-        ));
-    }
+/// The containers of a pod in the order in which Kubernetes visits them.
+pub(crate) fn containers_of<'v>(spec: &Place<'v>) -> impl Iterator<Item = Place<'v>> + use<'v> {
+    let lists = ["initContainers", "containers", "ephemeralContainers"];
+    let containers = lists.map(|list| spec.items(list));
+    containers.into_iter().flatten()
 }

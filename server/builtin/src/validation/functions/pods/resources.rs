@@ -91,6 +91,11 @@ fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
 
+/// Whether limits may be higher than requests: huge pages and extended resources cannot be overcommitted.
+pub(in super::super) fn may_exceed(name: &str) -> bool {
+    is_native(name) && !is_huge_page(name)
+}
+
 fn is_extended(name: &str) -> bool {
     !is_native(name)
         && !name.starts_with("requests.")
@@ -175,33 +180,16 @@ fn check(
     let (limits, requests) = (requirements.map("limits"), requirements.map("requests"));
     let (mut has_compute, mut has_huge_pages) = (false, false);
     for (list, is_request) in [(limits, false), (requests, true)] {
-        // Errors of a comparison have the path of the list without the name, as in Kubernetes.
         let list_path = || requirements.at(if is_request { "requests" } else { "limits" });
         for (name, quantity) in list.into_iter().flatten() {
             let path = list_path().key(name.clone());
             check_name(name, &path, errors);
             quantity_of(name, quantity, path, errors);
-            // Huge pages and extended resources cannot be overcommitted, so their request must equal the limit.
-            let may_exceed = is_native(name) && !is_huge_page(name);
             if is_request {
-                match limits.and_then(|limits| limits.get(name)) {
-                    Some(limit) if amount(quantity) != amount(limit) && !may_exceed => {
-                        let limit = limit.as_str().unwrap_or_default();
-                        let detail = format!("must be equal to {name} limit of {limit}");
-                        errors.push(FieldError::invalid(list_path(), quantity.clone(), detail));
-                    }
-                    Some(limit) if amount(quantity) > amount(limit) => {
-                        let limit = limit.as_str().unwrap_or_default();
-                        let detail =
-                            format!("must be less than or equal to {name} limit of {limit}");
-                        errors.push(FieldError::invalid(list_path(), quantity.clone(), detail));
-                    }
-                    None if !may_exceed => {
-                        let detail = "Limit must be set for non overcommitable resources";
-                        requirements.missing("limits", detail, errors);
-                    }
-                    _ => {}
-                }
+                request(requirements, name, quantity, errors);
+            }
+            if is_huge_page(name) {
+                pages(name, quantity, &list_path().key(name.clone()), errors);
             }
             has_huge_pages |= is_huge_page(name);
             has_compute |= matches!(name.as_str(), "cpu" | "memory");
@@ -213,6 +201,45 @@ fn check(
             requirements.path.clone(),
             "HugePages require cpu or memory",
         ));
+    }
+}
+
+/// Compares a request with the limit of its resource.
+fn request(requirements: &Place<'_>, name: &str, quantity: &Value, errors: &mut Errors) {
+    let limit = requirements
+        .map("limits")
+        .and_then(|limits| limits.get(name));
+    let Some(limit) = limit else {
+        if !may_exceed(name) {
+            let detail = "Limit must be set for non overcommitable resources";
+            requirements.missing("limits", detail, errors);
+        }
+        return;
+    };
+
+    let words = if amount(quantity) != amount(limit) && !may_exceed(name) {
+        "must be equal to"
+    } else if amount(quantity) > amount(limit) {
+        "must be less than or equal to"
+    } else {
+        return;
+    };
+    let limit = limit.as_str().unwrap_or_default();
+    let detail = format!("{words} {name} limit of {limit}");
+    // The path is that of the list without the name, as in Kubernetes.
+    let path = requirements.at("requests");
+    errors.push(FieldError::invalid(path, quantity.clone(), detail));
+}
+
+/// Checks that huge pages are whole ones of the size in the name of the resource.
+fn pages(name: &str, quantity: &Value, path: &FieldPath, errors: &mut Errors) {
+    let size = name.strip_prefix("hugepages-").and_then(Amount::parse);
+    let size = size.filter(|size| size.thousandths() % 1000 == 0);
+    let bytes = size.map(Amount::whole).filter(|bytes| *bytes > 0);
+    if bytes.is_none_or(|bytes| amount(quantity).whole() % bytes != 0) {
+        let quantity = quantity.as_str().unwrap_or_default();
+        let detail = format!("{quantity} is not positive integer multiple of {name}");
+        errors.push(FieldError::invalid(path.clone(), quantity, detail));
     }
 }
 

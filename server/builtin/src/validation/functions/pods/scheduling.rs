@@ -195,67 +195,56 @@ fn label_keys(term: &Place<'_>, errors: &mut Errors) {
 }
 
 pub(in crate::validation::functions) fn tolerations(spec: &Place<'_>, errors: &mut Errors) {
-    for toleration in spec.items("tolerations") {
-        let (key, operator, value) = (
-            toleration.text("key"),
-            toleration.text("operator"),
-            toleration.text("value"),
-        );
-        let invalid = |name: &str, found: &str, detail: &str, errors: &mut Errors| {
-            errors.push(FieldError::invalid(toleration.at(name), found, detail));
-        };
-        if !key.is_empty() {
-            faults(&toleration.at("key"), key, qualified_name(key), errors);
-        }
-        // An empty key stands for all taints, which have no common value.
-        if key.is_empty() && operator != "Exists" {
-            let detail = "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
-            invalid("operator", operator, detail, errors);
-        }
+    for each in spec.items("tolerations") {
+        toleration(&each, errors);
+    }
+}
 
-        // Only this effect evicts running pods, which the seconds delay.
-        if toleration.get("tolerationSeconds").is_some() && toleration.text("effect") != "NoExecute"
-        {
-            let detail = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-            invalid("effect", toleration.text("effect"), detail, errors);
-        }
+pub(super) fn toleration(toleration: &Place<'_>, errors: &mut Errors) {
+    let (key, operator) = (toleration.text("key"), toleration.text("operator"));
+    let invalid = |name: &str, found: &str, detail: &str, errors: &mut Errors| {
+        errors.push(FieldError::invalid(toleration.at(name), found, detail));
+    };
+    if !key.is_empty() {
+        faults(&toleration.at("key"), key, qualified_name(key), errors);
+    }
+    // An empty key stands for all taints, which have no common value.
+    if key.is_empty() && operator != "Exists" {
+        let detail = "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
+        invalid("operator", operator, detail, errors);
+    }
 
-        // The errors of values have the path of the operator, as in Kubernetes.
-        match operator {
-            "" | "Equal" => {
-                let found = label_value(value);
-                if !found.is_empty() {
-                    invalid("operator", value, &found.join(";"), errors);
-                }
-            }
-            "Exists" if !value.is_empty() => {
-                invalid(
-                    "operator",
-                    value,
-                    "value must be empty when `operator` is 'Exists'",
-                    errors,
-                );
-            }
-            "Exists" => {}
-            "Lt" | "Gt" => {
-                // These operators are behind a feature gate, but its message lists them.
-                let accepted = &["Equal", "Exists", "Lt", "Gt"];
-                errors.push(FieldError::not_supported(
-                    toleration.at("operator"),
-                    operator,
-                    accepted,
-                ));
-            }
-            _ => toleration.one_of("operator", &["Equal", "Exists"], errors),
-        }
+    // Only this effect evicts running pods, which the seconds delay.
+    let effect = toleration.text("effect");
+    if toleration.get("tolerationSeconds").is_some() && effect != "NoExecute" {
+        let detail = "effect must be 'NoExecute' when `tolerationSeconds` is set";
+        invalid("effect", effect, detail, errors);
+    }
 
-        if !toleration.text("effect").is_empty() {
-            toleration.one_of(
-                "effect",
-                &["NoSchedule", "PreferNoSchedule", "NoExecute"],
-                errors,
-            );
+    // The errors of values have the path of the operator, as in Kubernetes.
+    let value = toleration.text("value");
+    match operator {
+        "" | "Equal" => {
+            let found = label_value(value);
+            if !found.is_empty() {
+                invalid("operator", value, &found.join(";"), errors);
+            }
         }
+        "Exists" if !value.is_empty() => {
+            let detail = "value must be empty when `operator` is 'Exists'";
+            invalid("operator", value, detail, errors);
+        }
+        "Exists" => {}
+        // These operators are behind a feature gate, but its message lists them.
+        "Lt" | "Gt" => {
+            let (path, accepted) = (toleration.at("operator"), &["Equal", "Exists", "Lt", "Gt"]);
+            errors.push(FieldError::not_supported(path, operator, accepted));
+        }
+        _ => toleration.one_of("operator", &["Equal", "Exists"], errors),
+    }
+    if !effect.is_empty() {
+        let accepted = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
+        toleration.one_of("effect", accepted, errors);
     }
 }
 

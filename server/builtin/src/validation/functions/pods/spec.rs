@@ -8,7 +8,7 @@ use fieldmanager_value::Value;
 
 use super::super::formats;
 use super::container::Pod;
-use super::{container, resources, scheduling, security, volume, windows};
+use super::{container, containers_of, resources, scheduling, security, volume, windows};
 use crate::place::{Errors, Place, faults};
 use crate::shown;
 
@@ -92,7 +92,9 @@ pub(super) fn pod_spec(spec: &Place<'_>, name: &str, errors: &mut Errors) {
         && os.require("name", "", errors)
     {
         let (name, accepted) = (os.text("name"), ["linux", "windows"]);
-        if !accepted.contains(&name) {
+        if accepted.contains(&name) {
+            windows::of_system(spec, name, errors);
+        } else {
             // The error has the path of the struct, as in Kubernetes.
             errors.push(FieldError::not_supported(os.path, name, &accepted));
         }
@@ -237,13 +239,9 @@ fn host_users(spec: &Place<'_>, errors: &mut Errors) {
         spec.forbid_if(spec.flag(name), shown, DETAIL, errors);
     }
 
-    for list in ["initContainers", "containers", "ephemeralContainers"] {
-        for container in spec
-            .items(list)
-            .filter(|container| container.len("volumeDevices") > 0)
-        {
-            container.forbid("volumeDevices", DETAIL, errors);
-        }
+    for container in containers_of(spec) {
+        let has_devices = container.len("volumeDevices") > 0;
+        container.forbid_if(has_devices, "volumeDevices", DETAIL, errors);
     }
 }
 

@@ -7,12 +7,18 @@ use fieldmanager_structural::internal::qualified_name;
 use fieldmanager_value::Value;
 
 use super::super::formats;
+use super::annotations::{self, Annotations};
+use super::container_status;
 use crate::place::{Errors, IMMUTABLE, Place, faults};
 use crate::shown;
 use crate::validation::functions::field::Field;
 
 /// Checks the status of a pod.
 pub(crate) fn pod_status(pod: &Field<'_>, errors: &mut Errors) {
+    annotations::changes(pod, errors);
+    if let Some(spec) = pod.get("spec").place() {
+        annotations::check(&Annotations::of(pod), &spec, errors);
+    }
     let Some(status) = pod.get("status").place() else {
         return;
     };
@@ -43,8 +49,13 @@ pub(crate) fn pod_status(pod: &Field<'_>, errors: &mut Errors) {
     }
 
     // Only a new name is checked, so that a status with a faulty one stays updatable.
-    if status.text("nominatedNodeName") != live.text("nominatedNodeName") {
+    let nominated = status.text("nominatedNodeName");
+    if nominated != live.text("nominatedNodeName") {
         status.subdomain("nominatedNodeName", errors);
+        let is_bound = !pod.before().get("spec").get("nodeName").is_empty();
+        let detail = "may not be set on pods that are already bound to a node";
+        let is_fault = is_bound && !nominated.is_empty();
+        status.forbid_if(is_fault, "nominatedNodeName", detail, errors);
     }
     if status
         .int("observedGeneration")
@@ -62,7 +73,15 @@ pub(crate) fn pod_status(pod: &Field<'_>, errors: &mut Errors) {
         let class = status.text("qosClass");
         errors.push(FieldError::invalid(status.at("qosClass"), class, IMMUTABLE));
     }
+
+    container_status::transitions(pod, errors);
+    let Some(spec) = pod.get("spec").place() else {
+        return;
+    };
+    container_status::claims(&status, &spec, errors);
     addresses(&status, &live, errors);
+    container_status::users(&status, &spec, errors);
+    container_status::allocated(&status, &spec, errors);
 }
 
 fn addresses(status: &Place<'_>, live: &Place<'_>, errors: &mut Errors) {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use fieldmanager_structural::FieldError;
 use fieldmanager_value::{List, Str, Value};
 
+use super::annotations::{self, Annotations};
 use super::scheduling;
-use super::spec::pod_spec;
 use crate::place::{Errors, Place};
 use crate::validation::functions::field::Field;
 use crate::{diff, shown};
@@ -144,11 +144,11 @@ fn gated(kept: &Value, spec: &Place<'_>, live: &Place<'_>, errors: &mut Errors) 
             .and_then(|affinity| affinity.get("nodeAffinity"))
             .cloned()
     };
-    // A change of the affinity to nodes is accepted as a whole, see docs/deviations.md.
     let (new, old) = (of_nodes(spec), of_nodes(live));
     if new == old {
         return kept;
     }
+    node_terms(spec, live, errors);
 
     let affinity = spec
         .get("affinity")
@@ -162,6 +162,52 @@ fn gated(kept: &Value, spec: &Place<'_>, live: &Place<'_>, errors: &mut Errors) 
         "affinity",
         Some(&affinity).filter(|_| !is_empty || live.get("affinity").is_some()),
     )
+}
+
+/// Checks that the terms that select nodes are narrowed: each of them, of which one has to hold, may get more conditions.
+fn node_terms(spec: &Place<'_>, live: &Place<'_>, errors: &mut Errors) {
+    const LIST: &str = "nodeSelectorTerms";
+    // A pod without such terms may get any.
+    let Some(old) = required_nodes(live).filter(|old| old.len(LIST) > 0) else {
+        return;
+    };
+
+    let new = required_nodes(spec).filter(|new| new.len(LIST) == old.len(LIST));
+    let Some(new) = new else {
+        let detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
+        let all = required_nodes(spec).and_then(|new| new.get(LIST));
+        let shown = shown::json("NodeSelectorTerms", all);
+        errors.push(shown::invalid(old.at(LIST), &shown, detail));
+        return;
+    };
+    for (new, old) in new.items(LIST).zip(old.items(LIST)) {
+        if !is_narrower(&new, &old) {
+            let detail = "only additions are allowed (no mutations or deletions)";
+            let shown = shown::json("NodeSelectorTerm", Some(new.value));
+            errors.push(shown::invalid(new.path, &shown, detail));
+        }
+    }
+}
+
+/// The terms that select the nodes of a pod.
+fn required_nodes<'v>(spec: &Place<'v>) -> Option<Place<'v>> {
+    let affinity = spec.child("affinity")?.child("nodeAffinity")?;
+    affinity.child("requiredDuringSchedulingIgnoredDuringExecution")
+}
+
+/// Whether a term starts with the conditions of the live one, which has some: an empty one selects nothing.
+fn is_narrower(new: &Place<'_>, old: &Place<'_>) -> bool {
+    let lists = ["matchExpressions", "matchFields"];
+    let is_empty = |term: &Place<'_>| lists.iter().all(|list| term.len(list) == 0);
+    let starts = |list: &&str| {
+        let kept = new.values(list).zip(old.values(list));
+        new.len(list) >= old.len(list) && kept.into_iter().all(|(new, old)| new == old)
+    };
+    if is_empty(old) {
+        is_empty(new)
+    } else {
+        lists.iter().all(starts)
+    }
 }
 
 /// A map with another value of a field.
@@ -202,7 +248,14 @@ pub(crate) fn ephemeral_containers(pod: &Field<'_>, errors: &mut Errors) {
     let (Some(new), Some(old)) = (spec.place(), spec.before().place()) else {
         return;
     };
-    pod_spec(&new, pod.get("metadata").get("name").text(), errors);
+    super::metadata_and_spec(pod, &new, errors);
+    annotations::changes(pod, errors);
+    // Nothing else about the pod of a kubelet is reported.
+    if Annotations::of(&pod.before()).is_mirror() {
+        let detail = "static pods do not support ephemeral containers";
+        *errors = vec![FieldError::forbidden(pod.path.child(""), detail)];
+        return;
+    }
     let name_of = |container: &Value| {
         container
             .get("name")

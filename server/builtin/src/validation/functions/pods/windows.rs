@@ -4,6 +4,7 @@ use fieldmanager_structural::FieldError;
 use fieldmanager_structural::internal::NameSyntax;
 use fieldmanager_value::Value;
 
+use super::containers_of;
 use crate::place::{Errors, Place};
 
 const MOST_SPEC_BYTES: usize = 64 * 1024;
@@ -113,10 +114,8 @@ fn is_dns(domain: &str) -> bool {
 /// Behaviour: `validateWindowsHostProcessPod` of the same package.
 pub(super) fn host_processes(spec: &Place<'_>, errors: &mut Errors) {
     let of_pod = says(spec);
-    let containers = ["initContainers", "containers", "ephemeralContainers"];
-    let containers = containers.iter().flat_map(|list| spec.items(list));
     let (mut all, mut of_host) = (0, 0);
-    for container in containers {
+    for container in containers_of(spec) {
         all += 1;
         let own = says(&container);
         of_host += usize::from(own.or(of_pod) == Some(true));
@@ -141,6 +140,66 @@ pub(super) fn host_processes(spec: &Place<'_>, errors: &mut Errors) {
     if !spec.flag("hostNetwork") {
         let detail = "hostNetwork must be true if pod contains any hostProcess containers";
         errors.push(FieldError::invalid(spec.at("hostNetwork"), false, detail));
+    }
+}
+
+/// What a Pod of Windows cannot say in its security context, in its spec, and in the contexts of its containers.
+const NOT_IN_PODS: [&str; 11] = [
+    "appArmorProfile",
+    "seLinuxOptions",
+    "seccompProfile",
+    "fsGroup",
+    "fsGroupChangePolicy",
+    "sysctls",
+    "runAsUser",
+    "runAsGroup",
+    "supplementalGroups",
+    "supplementalGroupsPolicy",
+    "seLinuxChangePolicy",
+];
+const NOT_IN_SPECS: [&str; 4] = ["hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"];
+const NOT_IN_CONTAINERS: [&str; 10] = [
+    "appArmorProfile",
+    "seLinuxOptions",
+    "seccompProfile",
+    "capabilities",
+    "readOnlyRootFilesystem",
+    "privileged",
+    "allowPrivilegeEscalation",
+    "procMount",
+    "runAsUser",
+    "runAsGroup",
+];
+
+/// Checks that a Pod with a system says nothing about the other one.
+///
+/// Behaviour: `validateLinux` and `validateWindows` of the same package.
+pub(super) fn of_system(spec: &Place<'_>, system: &str, errors: &mut Errors) {
+    let is_windows = system == "windows";
+    let (detail, of_pod, of_spec, of_containers): (_, &[&str], &[&str], &[&str]) = if is_windows {
+        let detail = "cannot be set for a windows pod";
+        (detail, &NOT_IN_PODS, &NOT_IN_SPECS, &NOT_IN_CONTAINERS)
+    } else {
+        let (detail, own) = (
+            "windows options cannot be set for a linux pod",
+            &["windowsOptions"],
+        );
+        (detail, own, &[], own)
+    };
+    let forbid = |of: &Place<'_>, names: &[&str], errors: &mut Errors| {
+        for name in names {
+            // A namespace of the host that is not used counts as absent.
+            let is_unset = matches!(*name, "hostPID" | "hostIPC") && !of.flag(name);
+            of.forbid_if(of.get(name).is_some() && !is_unset, name, detail, errors);
+        }
+    };
+
+    if let Some(context) = spec.child("securityContext") {
+        forbid(&context, of_pod, errors);
+    }
+    forbid(spec, of_spec, errors);
+    for context in containers_of(spec).filter_map(|one| one.child("securityContext")) {
+        forbid(&context, of_containers, errors);
     }
 }
 
