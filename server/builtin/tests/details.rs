@@ -325,3 +325,165 @@ fn a_class_of_storage_has_parameters_with_names() {
         [r#"parameters: Invalid value: "": field can not be empty."#]
     );
 }
+
+#[test]
+fn both_sources_of_a_claim_are_the_same() {
+    let claim = "{metadata: {name: a, namespace: x}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, \
+                 dataSource: {kind: PersistentVolumeClaim, name: a}, dataSourceRef: {kind: PersistentVolumeClaim, name: b}}}";
+    assert_eq!(
+        errors("v1", "PersistentVolumeClaim", claim),
+        ["spec: Invalid value: {}: must match dataSourceRef"]
+    );
+}
+
+#[test]
+fn the_priority_levels_and_flow_schemas_of_a_server_are_fixed() {
+    let check = |kind: &str, name: &str, spec: &str| {
+        let object = format!("{{metadata: {{name: {name}}}, spec: {{{spec}}}}}");
+        errors("flowcontrol.apiserver.k8s.io/v1", kind, &object)
+    };
+    let level = |name: &str, spec: &str| check("PriorityLevelConfiguration", name, spec);
+    let limited = |shares: i32| {
+        format!(
+            "type: Limited, limited: {{nominalConcurrencyShares: {shares}, lendablePercent: 0, limitResponse: {{type: Reject}}}}"
+        )
+    };
+    assert_eq!(
+        level(
+            "exempt",
+            "type: Exempt, exempt: {nominalConcurrencyShares: 9}"
+        ),
+        [""; 0]
+    );
+    assert_eq!(level("catch-all", &limited(5)), [""; 0]);
+    assert_eq!(
+        level("catch-all", &limited(7)),
+        [
+            r#"spec: Invalid value: {"Type":"Limited","Limited":{"NominalConcurrencyShares":7,"LimitResponse":{"Type":"Reject","Queuing":null},"LendablePercent":0,"BorrowingLimitPercent":null},"Exempt":null}: spec of 'catch-all' must equal the fixed value"#
+        ]
+    );
+
+    let schema = |precedence: i32| {
+        format!(
+            "priorityLevelConfiguration: {{name: exempt}}, matchingPrecedence: {precedence}, rules: [{{subjects: [{{kind: Group, \
+             group: {{name: 'system:masters'}}}}], resourceRules: [{{verbs: ['*'], apiGroups: ['*'], resources: ['*'], \
+             clusterScope: true, namespaces: ['*']}}], nonResourceRules: [{{verbs: ['*'], nonResourceURLs: ['*']}}]}}]"
+        )
+    };
+    assert_eq!(check("FlowSchema", "exempt", &schema(1)), [""; 0]);
+    assert_eq!(
+        check(
+            "FlowSchema",
+            "exempt",
+            "priorityLevelConfiguration: {name: exempt}, matchingPrecedence: 3"
+        ),
+        [
+            r#"spec: Invalid value: {"PriorityLevelConfiguration":{"Name":"exempt"},"MatchingPrecedence":3,"DistinguisherMethod":null,"Rules":null}: spec of 'exempt' must equal the fixed value"#
+        ]
+    );
+}
+
+#[test]
+fn warnings_of_a_policy_have_json_paths() {
+    let kind = kind(
+        "admissionregistration.k8s.io/v1",
+        "ValidatingAdmissionPolicy",
+    );
+    let policy = |path: &str| {
+        let text = format!(
+            "{{metadata: {{name: a, resourceVersion: '1'}}, status: {{typeChecking: {{expressionWarnings: [{{warning: w, \
+             fieldRef: '{path}'}}]}}}}}}"
+        );
+        Value::from_yaml(&text).unwrap()
+    };
+    let errors = |path: &str| -> Vec<String> {
+        let errors = validate_update(&kind, "status", &policy(path), &policy(""));
+        errors.iter().map(ToString::to_string).collect()
+    };
+    let path = "status.typeChecking.expressionWarnings[0].fieldRef";
+    assert_eq!(errors("spec.validations[0].expression"), [""; 0]);
+    assert_eq!(errors(" "), [format!("{path}: Required value")]);
+    assert_eq!(
+        errors(" a[x]"),
+        [format!(
+            "{path}: Invalid value: \"a[x]\": invalid JSONPath: invalid array index x"
+        )]
+    );
+}
+
+#[test]
+fn the_answer_to_a_request_of_a_pod_is_final() {
+    let kind = kind("certificates.k8s.io/v1", "PodCertificateRequest");
+    let request = |status: &str| {
+        let text = format!(
+            "{{metadata: {{name: a, namespace: x, resourceVersion: '1'}}, spec: {{}}, status: {{{status}}}}}"
+        );
+        Value::from_yaml(&text).unwrap()
+    };
+    let check = |new: &str, old: &str| {
+        let errors = validate_update(&kind, "status", &request(new), &request(old));
+        errors
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let condition = |ty: &str, status: &str| {
+        format!(
+            "{{type: {ty}, status: '{status}', reason: r, message: m, lastTransitionTime: '2026-01-01T00:00:00Z'}}"
+        )
+    };
+    let one = |ty: &str| format!("conditions: [{}]", condition(ty, "True"));
+    let pem = |ty: &str| {
+        format!("certificateChain: \"-----BEGIN {ty}-----\\nYQ==\\n-----END {ty}-----\\n\"")
+    };
+    for (new, old, expected) in [
+        (one("Denied"), String::new(), ""),
+        (
+            format!(
+                "conditions: [{}, {}, {}]",
+                condition("Issued", "False"),
+                condition("Denied", "True"),
+                condition("X", "True")
+            ),
+            String::new(),
+            "status.conditions.[0].status: Unsupported value: \"False\": supported values: \"True\"\n\
+             status.conditions.[1].type: Invalid value: \"Denied\": There may be at most one condition with type \"Issued\", \"Denied\", or \"Failed\"\n\
+             status.conditions.[2].type: Unsupported value: \"X\": supported values: \"Issued\", \"Denied\", \"Failed\"",
+        ),
+        (
+            "notBefore: '2026-01-01T00:00:00Z'".to_owned(),
+            String::new(),
+            "status: Invalid value: status is immutable unless transitioning to \"Issued\", \"Denied\", or \"Failed\"",
+        ),
+        (
+            format!("{}, notBefore: '2026-01-01T00:00:00Z'", one("Denied")),
+            String::new(),
+            "status: Invalid value: non-condition status fields must be empty when denying or failing the PodCertificateRequest",
+        ),
+        (
+            one("Failed"),
+            one("Denied"),
+            "status: Invalid value: immutable after PodCertificateRequest is issued, denied, or failed",
+        ),
+        (
+            one("Issued"),
+            String::new(),
+            "status.certificateChain: Invalid value: \"\": issued certificate chain must contain at least one certificate",
+        ),
+        (
+            format!("{}, {}", one("Issued"), pem("CERTIFICATE")),
+            String::new(),
+            "status.notBefore: Required value: must be present and consistent with the issued certificate\n\
+             status.notAfter: Required value: must be present and consistent with the issued certificate\n\
+             status.beginRefreshAt: Required value: must be present and in the range [notbefore+10min, notafter-10min]",
+        ),
+    ] {
+        assert_eq!(check(&new, &old), expected, "{new}");
+    }
+    let key = check(&format!("{}, {}", one("Issued"), pem("KEY")), "");
+    assert!(
+        key.ends_with("issued certificate chain must consist entirely of CERTIFICATE PEM blocks"),
+        "{key}"
+    );
+}

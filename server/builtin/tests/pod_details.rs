@@ -183,3 +183,57 @@ fn the_terms_for_nodes_of_a_gated_pod_are_narrowed() {
     );
     assert_eq!(updated("", &old, &none), [""; 0]);
 }
+
+#[test]
+fn pods_of_a_system_say_nothing_about_the_other_one() {
+    let windows = "os: {name: windows}, hostPID: true, shareProcessNamespace: false, securityContext: {fsGroup: 1}, \
+                   containers: [{name: a, image: b, securityContext: {privileged: false, readOnlyRootFilesystem: true}}]";
+    let linux = "os: {name: linux}, securityContext: {windowsOptions: {runAsUserName: a}}, \
+                 containers: [{name: a, image: b, securityContext: {windowsOptions: {}}}]";
+    let forbidden = |paths: &[&str], detail: &str| -> Vec<String> {
+        let lines = paths
+            .iter()
+            .map(|path| format!("spec.{path}: Forbidden: {detail}"));
+        lines.collect()
+    };
+    let paths = [
+        "securityContext.fsGroup",
+        "hostPID",
+        "shareProcessNamespace",
+        "containers[0].securityContext.readOnlyRootFilesystem",
+        "containers[0].securityContext.privileged",
+    ];
+    let detail = "cannot be set for a windows pod";
+    assert_eq!(created("", windows), forbidden(&paths, detail));
+    let paths = [
+        "securityContext.windowsOptions",
+        "containers[0].securityContext.windowsOptions",
+    ];
+    let detail = "windows options cannot be set for a linux pod";
+    assert_eq!(created("", linux), forbidden(&paths, detail));
+}
+
+#[test]
+fn volumes_with_certificates_are_checked_as_requests_for_them() {
+    let spec = "containers: [{name: a, image: b}], volumes: [{name: v, projected: {sources: [{podCertificate: \
+                {signerName: a.b/c, keyType: RSA, maxExpirationSeconds: 1, userAnnotations: {a: b, x.y/z: b}}}]}}]";
+    let path = "spec.volumes[0].projected.sources[0].podCertificate";
+    assert_eq!(
+        created("", spec),
+        [
+            format!(
+                "{path}.userAnnotations: Invalid value: \"a\": must be a domain-prefixed key (such as \"acme.io/foo\")"
+            ),
+            format!(
+                "{path}.keyType: Unsupported value: \"RSA\": supported values: \"RSA3072\", \"RSA4096\", \"ECDSAP256\", \
+                 \"ECDSAP384\", \"ECDSAP521\", \"ED25519\""
+            ),
+            format!(
+                "{path}.maxExpirationSeconds: Invalid value: 1: if provided, maxExpirationSeconds must be >= 3600"
+            ),
+            format!(
+                "{path}: Required value: specify at least one of credentialBundlePath, keyPath, and certificateChainPath"
+            ),
+        ]
+    );
+}

@@ -89,7 +89,8 @@ pub(super) const KINDS: &[KindDescription] = &[
         )
     },
     KindDescription {
-        checks: checks::certificates::pod_request,
+        checks: checks::pod_certificates::pod_request,
+        subresource_checks: &[("status", checks::pod_certificates::pod_request_status)],
         labels: &[NAME, "spec.signerName", "spec.podName", "spec.nodeName"],
         label_fault: UNSUPPORTED_LABEL,
         accepts_any_prefix: true,

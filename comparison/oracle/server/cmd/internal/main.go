@@ -15,7 +15,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	certificatesv1beta1 "k8s.io/api/certificates/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -25,7 +27,9 @@ import (
 	"k8s.io/kubernetes/pkg/apis/apps"
 	"k8s.io/kubernetes/pkg/apis/authorization"
 	"k8s.io/kubernetes/pkg/apis/batch"
+	"k8s.io/kubernetes/pkg/apis/certificates"
 	"k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/kubernetes/pkg/apis/flowcontrol"
 	"k8s.io/kubernetes/pkg/apis/policy"
 	"k8s.io/kubernetes/pkg/apis/resource"
 	"k8s.io/kubernetes/pkg/apis/storage"
@@ -67,6 +71,9 @@ var pairs = []struct {
 	{"Toleration", core.Toleration{}, corev1.Toleration{}},
 	{"ScopeSelector", &core.ScopeSelector{}, &corev1.ScopeSelector{}},
 	{"AuditAnnotations", []admissionregistration.AuditAnnotation{}, []admissionregistrationv1.AuditAnnotation{}},
+	{"PodCertificateRequestSpec", certificates.PodCertificateRequestSpec{}, certificatesv1beta1.PodCertificateRequestSpec{}},
+	{"FlowSchemaSpec", flowcontrol.FlowSchemaSpec{}, flowcontrolv1.FlowSchemaSpec{}},
+	{"PriorityLevelConfigurationSpec", flowcontrol.PriorityLevelConfigurationSpec{}, flowcontrolv1.PriorityLevelConfigurationSpec{}},
 	{"ClusterTrustBundleProjection", core.ClusterTrustBundleProjection{}, corev1.ClusterTrustBundleProjection{}},
 	{"CSINodeDriver", storage.CSINodeDriver{}, storagev1.CSINodeDriver{}},
 	{"DeviceRequest", resourcev1.DeviceRequest{}, resourcev1.DeviceRequest{}},

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use fieldmanager_structural::FieldError;
 use fieldmanager_structural::internal::NameSyntax;
-use fieldmanager_structural::{FieldError, FieldErrorKind};
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 
@@ -15,12 +15,7 @@ use crate::place::Errors;
 const LEGACY_SIGNER: &str = "kubernetes.io/legacy-unknown";
 const MOST_DOMAIN_BYTES: usize = 253;
 const MOST_SIGNER_BYTES: usize = 571;
-const MOST_UID_BYTES: usize = 128;
 const MOST_BUNDLE_BYTES: usize = 1 << 20;
-/// The limits of the lifetime of certificates of Pods, in seconds: the least, and the most of other signers and of those
-/// of Kubernetes.
-const LIFETIMES: (i64, i64, i64) = (3600, 91 * 86_400, 86_400);
-
 const USAGES: [&str; 23] = [
     "any",
     "cert sign",
@@ -181,7 +176,6 @@ fn conditions_stay(request: &Field<'_>, approves: bool, errors: &mut Errors) {
         if new.len() > old.len() {
             forbid("add", ty);
         } else if new.len() == old.len() && new != old {
-            // Kubernetes adds the difference.
             forbid("modify", ty);
         }
     }
@@ -313,55 +307,5 @@ fn trust_anchors(bundle: &Field<'_>, errors: &mut Errors) {
     }
     if types.is_empty() {
         refuse("at least one trust anchor must be provided".to_owned());
-    }
-}
-
-/// Checks a new request of a Pod, which an update may not change.
-pub(crate) fn pod_request(request: &Field<'_>, errors: &mut Errors) {
-    let spec = request.get("spec");
-    if request.is_update() {
-        spec.immutable(errors);
-        return;
-    }
-    let signer = spec.get("signerName");
-    signer_name(&signer, errors);
-    for name in ["pod", "serviceAccount", "node"] {
-        let (name, uid) = (
-            spec.get(&format!("{name}Name")),
-            spec.get(&format!("{name}UID")),
-        );
-        let faults = NameSyntax::Subdomain.faults(name.text(), false);
-        name.faults(faults, errors);
-        if uid.is_empty() {
-            uid.invalid_text("must not be empty", errors);
-        }
-        uid.at_most(MOST_UID_BYTES, errors);
-    }
-
-    let seconds = spec.get("maxExpirationSeconds");
-    if !seconds.is_set() {
-        seconds.missing("must be set", errors);
-        return;
-    }
-    let domain = signer.text().split('/').next().unwrap_or_default();
-    let is_own = domain == "kubernetes.io" || domain.ends_with(".kubernetes.io");
-    let (least, most, own) = LIFETIMES;
-    let most = if is_own { own } else { most };
-    let is_fault = !(least..=most).contains(&seconds.number());
-    let detail = format!("must be in the range [{least}, {most}]");
-    seconds.invalid_if(is_fault, &detail, errors);
-
-    // A request is either one document, or a key with its proof.
-    let parts = ["stubPKCS10Request", "pkixPublicKey", "proofOfPossession"];
-    let is_set = parts.map(|name| !spec.get(name).is_empty());
-    if is_set != [true, false, false] && is_set != [false, true, true] {
-        let detail =
-            "exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set";
-        errors.push(FieldError {
-            path: spec.path.clone(),
-            kind: FieldErrorKind::Invalid,
-            value: None,
-            detail: detail.to_owned(),
-        });
     }
 }

@@ -8,7 +8,7 @@ use fieldmanager_value::Value;
 
 use super::field::Field;
 use super::pods::{resources, scheduling};
-use super::{conditions, workloads};
+use super::{conditions, mandatory, workloads};
 use crate::place::{Errors, Place};
 use crate::shown;
 
@@ -97,6 +97,8 @@ pub(crate) fn priority_level(level: &Field<'_>, errors: &mut Errors) {
         "Limited" | "" => {}
         _ => ty.one_of(&["Exempt", "Limited"], errors),
     }
+
+    mandatory::priority_level(level, errors);
 
     // An exempt level may leave out its member; a limited one may not.
     require_member(&exempt, ty.text() == "Exempt", true, errors);

@@ -7,7 +7,7 @@ use fieldmanager_value::{Map, Value};
 use super::field::Field;
 use super::names::api_service_name;
 use super::webhooks::alone;
-use super::{conditions, formats};
+use super::{conditions, formats, mandatory};
 use crate::place::Errors;
 
 /// The highest number of a flow schema.
@@ -175,6 +175,7 @@ pub(crate) fn flow_schema(schema: &Field<'_>, errors: &mut Errors) {
     for rule in spec.get("rules").items() {
         flow_rule(&rule, errors);
     }
+    mandatory::flow_schema(schema, errors);
 }
 
 pub(crate) fn flow_schema_status(schema: &Field<'_>, errors: &mut Errors) {

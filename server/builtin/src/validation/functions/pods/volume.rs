@@ -10,7 +10,7 @@ use super::container::field_selector;
 use super::resources;
 use crate::place::{Errors, Place};
 use crate::validation::functions::field::Field;
-use crate::validation::functions::{certificates, claim, volume_source};
+use crate::validation::functions::{certificates, claim, pod_certificates, volume_source};
 use crate::validation::syntax;
 
 const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
@@ -327,10 +327,15 @@ fn projected(source: &Place<'_>, errors: &mut Errors) {
 
         if let Some(certificate) = part.child("podCertificate") {
             sources += 1;
-            pod_certificate(&certificate, errors);
-            for name in ["credentialBundlePath", "keyPath", "certificateChainPath"] {
+            pod_certificates::projected(&Field::at(&certificate), errors);
+            let names = ["credentialBundlePath", "keyPath", "certificateChainPath"];
+            for name in names {
                 certificate.faults(name, syntax::file_path, errors);
                 duplicate_path(source, certificate.text(name), &mut paths, errors);
+            }
+            if names.iter().all(|name| certificate.text(name).is_empty()) {
+                let detail = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath";
+                errors.push(FieldError::required(certificate.path, detail));
             }
         }
 
@@ -417,23 +422,4 @@ fn trust_bundle(bundle: &Field<'_>, errors: &mut Errors) {
     let path = bundle.get("path");
     path.require("", errors);
     path.faults(syntax::file_path(path.text()), errors);
-}
-
-fn pod_certificate(certificate: &Place<'_>, errors: &mut Errors) {
-    const KEYS: &[&str] = &[
-        "RSA3072",
-        "RSA4096",
-        "ECDSAP256",
-        "ECDSAP384",
-        "ECDSAP521",
-        "ED25519",
-    ];
-    certificate.text_one_of("keyType", KEYS, errors);
-    let paths = ["credentialBundlePath", "keyPath", "certificateChainPath"];
-
-    if paths.iter().all(|name| certificate.text(name).is_empty()) {
-        let detail =
-            "specify at least one of credentialBundlePath, keyPath, and certificateChainPath";
-        errors.push(FieldError::required(certificate.path.clone(), detail));
-    }
 }
