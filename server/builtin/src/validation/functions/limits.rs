@@ -24,48 +24,53 @@ pub(crate) fn limits(object: &Field<'_>, errors: &mut Errors) {
 
         ty.faults(found, errors);
         ty.unique(&mut types, errors);
-        // Limits of pods and containers are for the resources of containers; others accept every known one.
-        let names = |member: &str, errors: &mut Errors| {
-            for (name, value) in limit.get(member).entries() {
-                match ty.text() {
-                    "Pod" | "Container" => resources::container_resource(name, &value.path, errors),
-                    _ => drop(resources::resource(name, &value.path, errors)),
-                }
-            }
-        };
-        names("max", errors);
-        names("min", errors);
-
-        // Defaults fill in containers, so a limit of type `Pod` has none.
-        for name in ["default", "defaultRequest"] {
-            let values = limit.get(name);
-            if ty.text() != "Pod" {
-                names(name, errors);
-            } else if !values.is_empty() {
-                values.forbid("may not be specified when `type` is 'Pod'", errors);
-            }
-        }
-
-        // Storage is the only resource of a claim, so its limit has to bound that.
-        let has_storage = |name: &str| limit.get(name).get("storage").is_set();
-        if ty.text() == "PersistentVolumeClaim" && !has_storage("min") && !has_storage("max") {
-            let detail =
-                "either minimum or maximum storage value is required, but neither was provided";
-            limit.get("limits").missing(detail, errors);
-        }
-        names("maxLimitRequestRatio", errors);
+        limit_names(&limit, ty.text(), errors);
         limit_values(&limit, ty.text() == "Pod", errors);
     }
 }
 
+/// Checks the names of the resources of a limit of a type.
+fn limit_names(limit: &Field<'_>, ty: &str, errors: &mut Errors) {
+    // Limits of pods and containers are for the resources of containers; others accept every known one.
+    let names = |member: &str, errors: &mut Errors| {
+        for (name, value) in limit.get(member).entries() {
+            match ty {
+                "Pod" | "Container" => resources::container_resource(name, &value.path, errors),
+                _ => drop(resources::resource(name, &value.path, errors)),
+            }
+        }
+    };
+    names("max", errors);
+    names("min", errors);
+
+    // Defaults fill in containers, so a limit of type `Pod` has none.
+    for name in ["default", "defaultRequest"] {
+        let values = limit.get(name);
+        if ty != "Pod" {
+            names(name, errors);
+        } else if !values.is_empty() {
+            values.forbid("may not be specified when `type` is 'Pod'", errors);
+        }
+    }
+
+    // Storage is the only resource of a claim, so its limit has to bound that.
+    let has_storage = |name: &str| limit.get(name).get("storage").is_set();
+    if ty == "PersistentVolumeClaim" && !has_storage("min") && !has_storage("max") {
+        let detail =
+            "either minimum or maximum storage value is required, but neither was provided";
+        limit.get("limits").missing(detail, errors);
+    }
+    names("maxLimitRequestRatio", errors);
+}
+
 /// The values of a resource in a limit, by the member that has them.
-struct Values<'v> {
+struct LimitValues<'v> {
     limit: &'v Field<'v>,
     name: &'v str,
     is_pod: bool,
 }
 
-impl<'v> Values<'v> {
+impl<'v> LimitValues<'v> {
     /// A value with its number.
     fn of(&self, member: &str) -> Option<(&'v str, Amount)> {
         // Defaults of pods are forbidden already and need no comparison.
@@ -98,7 +103,7 @@ fn limit_values(limit: &Field<'_>, is_pod: bool, errors: &mut Errors) {
         .collect();
 
     for name in names {
-        let values = Values {
+        let values = LimitValues {
             limit,
             name,
             is_pod,
@@ -120,7 +125,7 @@ fn limit_values(limit: &Field<'_>, is_pod: bool, errors: &mut Errors) {
 }
 
 /// Checks that the values ascend from the minimum over the default request and the default to the maximum.
-fn bounds(values: &Values<'_>, errors: &mut Errors) {
+fn bounds(values: &LimitValues<'_>, errors: &mut Errors) {
     let [min, max, default, request] = [
         ("min", "min"),
         ("max", "max"),
@@ -151,7 +156,7 @@ fn bounds(values: &Values<'_>, errors: &mut Errors) {
 }
 
 /// Checks the ratio of limits and requests, which the maximum and the minimum bound.
-fn ratio(values: &Values<'_>, errors: &mut Errors) {
+fn ratio(values: &LimitValues<'_>, errors: &mut Errors) {
     const MEMBER: &str = "maxLimitRequestRatio";
     /// The largest number of which Go computes thousandths.
     const MOST: i64 = i64::MAX / 1000;

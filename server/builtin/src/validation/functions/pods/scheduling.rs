@@ -221,30 +221,35 @@ pub(super) fn toleration(toleration: &Place<'_>, errors: &mut Errors) {
         invalid("effect", effect, detail, errors);
     }
 
-    // The errors of values have the path of the operator, as in Kubernetes.
-    let value = toleration.text("value");
+    operator_value(toleration, errors);
+    if !effect.is_empty() {
+        let accepted = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
+        toleration.one_of("effect", accepted, errors);
+    }
+}
+
+/// Checks the operator of a toleration and its value, whose errors have the path of the operator, as in Kubernetes.
+fn operator_value(toleration: &Place<'_>, errors: &mut Errors) {
+    let (operator, value) = (toleration.text("operator"), toleration.text("value"));
+    let path = || toleration.at("operator");
     match operator {
         "" | "Equal" => {
             let found = label_value(value);
             if !found.is_empty() {
-                invalid("operator", value, &found.join(";"), errors);
+                errors.push(FieldError::invalid(path(), value, found.join(";")));
             }
         }
         "Exists" if !value.is_empty() => {
             let detail = "value must be empty when `operator` is 'Exists'";
-            invalid("operator", value, detail, errors);
+            errors.push(FieldError::invalid(path(), value, detail));
         }
         "Exists" => {}
         // These operators are behind a feature gate, but its message lists them.
         "Lt" | "Gt" => {
-            let (path, accepted) = (toleration.at("operator"), &["Equal", "Exists", "Lt", "Gt"]);
-            errors.push(FieldError::not_supported(path, operator, accepted));
+            let accepted = &["Equal", "Exists", "Lt", "Gt"];
+            errors.push(FieldError::not_supported(path(), operator, accepted));
         }
         _ => toleration.one_of("operator", &["Equal", "Exists"], errors),
-    }
-    if !effect.is_empty() {
-        let accepted = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
-        toleration.one_of("effect", accepted, errors);
     }
 }
 

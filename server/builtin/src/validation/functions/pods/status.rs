@@ -29,25 +29,7 @@ pub(crate) fn pod_status(pod: &Field<'_>, errors: &mut Errors) {
         .place()
         .unwrap_or(Place::new(&status.path, &empty));
 
-    for condition in status.items("conditions") {
-        if condition
-            .int("observedGeneration")
-            .is_some_and(|generation| generation < 0)
-        {
-            condition.invalid(
-                "observedGeneration",
-                "must be a non-negative integer",
-                errors,
-            );
-        }
-
-        let name = condition.text("type");
-        // The path of this error has the Go name of the field, as in Kubernetes.
-        if !matches!(name, "PodScheduled" | "Ready" | "Initialized") {
-            faults(&condition.at("Type"), name, qualified_name(name), errors);
-        }
-    }
-
+    conditions(&status, errors);
     // Only a new name is checked, so that a status with a faulty one stays updatable.
     let nominated = status.text("nominatedNodeName");
     if nominated != live.text("nominatedNodeName") {
@@ -57,17 +39,7 @@ pub(crate) fn pod_status(pod: &Field<'_>, errors: &mut Errors) {
         let is_fault = is_bound && !nominated.is_empty();
         status.forbid_if(is_fault, "nominatedNodeName", detail, errors);
     }
-    if status
-        .int("observedGeneration")
-        .is_some_and(|generation| generation < 0)
-    {
-        status.invalid(
-            "observedGeneration",
-            "must be a non-negative integer",
-            errors,
-        );
-    }
-
+    generation(&status, errors);
     // The class is fixed when the pod is created.
     if status.text("qosClass") != live.text("qosClass") {
         let class = status.text("qosClass");
@@ -82,6 +54,23 @@ pub(crate) fn pod_status(pod: &Field<'_>, errors: &mut Errors) {
     addresses(&status, &live, errors);
     container_status::users(&status, &spec, errors);
     container_status::allocated(&status, &spec, errors);
+}
+
+fn conditions(status: &Place<'_>, errors: &mut Errors) {
+    for condition in status.items("conditions") {
+        generation(&condition, errors);
+        let name = condition.text("type");
+        // The path of this error has the Go name of the field, as in Kubernetes.
+        if !matches!(name, "PodScheduled" | "Ready" | "Initialized") {
+            faults(&condition.at("Type"), name, qualified_name(name), errors);
+        }
+    }
+}
+
+fn generation(of: &Place<'_>, errors: &mut Errors) {
+    let is_negative = of.int("observedGeneration").is_some_and(|found| found < 0);
+    let detail = "must be a non-negative integer";
+    of.invalid_if(is_negative, "observedGeneration", detail, errors);
 }
 
 fn addresses(status: &Place<'_>, live: &Place<'_>, errors: &mut Errors) {
