@@ -487,3 +487,15 @@ fn the_answer_to_a_request_of_a_pod_is_final() {
         "{key}"
     );
 }
+
+#[test]
+fn the_size_of_a_config_map_is_that_of_all_keys() {
+    let data = "x".repeat(1 << 19);
+    let map = format!(
+        "{{metadata: {{name: a, namespace: x}}, data: {{a: {data}, b: {data}}}, binaryData: {{c: eA==}}}}"
+    );
+    assert_eq!(
+        errors("v1", "ConfigMap", &map),
+        ["[]: Too long: may not be more than 1048576 bytes"]
+    );
+}

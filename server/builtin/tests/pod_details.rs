@@ -140,7 +140,7 @@ fn annotations_of_kubelets_and_of_profiles_are_immutable() {
     }
     assert_eq!(
         updated("ephemeralcontainers", &old, &new),
-        [": Forbidden: static pods do not support ephemeral containers"]
+        ["[]: Forbidden: static pods do not support ephemeral containers"]
     );
 }
 

@@ -182,7 +182,7 @@ fn a_resize_changes_cpu_and_memory_only() {
         (
             burstable.replace("{containers", "{os: {name: windows}, containers"),
             of("{requests: {cpu: 200m}}"),
-            ": Forbidden: windows pods cannot be resized",
+            "[]: Forbidden: windows pods cannot be resized",
         ),
     ] {
         let (errors, ..) = resize(&old, &new);

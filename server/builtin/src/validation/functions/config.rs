@@ -118,9 +118,9 @@ pub(crate) fn config_map(map: &Field<'_>, errors: &mut Errors) {
         faults(&value.path, key, syntax::config_key(key), errors);
         size += decoded_size(value.text());
     }
-    // The size is that of both maps, so the error has no path.
+    // The size is that of both maps, so the error has the path without a name, which Go writes as brackets.
     if size > MAX_SIZE {
-        errors.push(FieldError::too_long(FieldPath::root(""), MAX_SIZE));
+        errors.push(FieldError::too_long(FieldPath::empty().key(""), MAX_SIZE));
     }
 }
 

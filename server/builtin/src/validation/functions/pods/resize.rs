@@ -23,7 +23,7 @@ pub(crate) fn resized_pod(new: &Field<'_>, errors: &mut Errors) {
         (system.text() == "windows", "windows pods cannot be resized"),
     ] {
         if is_fault {
-            *errors = vec![FieldError::forbidden(new.path.child(""), detail)];
+            *errors = vec![FieldError::forbidden(new.path.key(""), detail)];
             return;
         }
     }

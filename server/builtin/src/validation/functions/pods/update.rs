@@ -253,7 +253,7 @@ pub(crate) fn ephemeral_containers(pod: &Field<'_>, errors: &mut Errors) {
     // Nothing else about the pod of a kubelet is reported.
     if Annotations::of(&pod.before()).is_mirror() {
         let detail = "static pods do not support ephemeral containers";
-        *errors = vec![FieldError::forbidden(pod.path.child(""), detail)];
+        *errors = vec![FieldError::forbidden(pod.path.key(""), detail)];
         return;
     }
     let name_of = |container: &Value| {
