@@ -46,7 +46,7 @@ impl<'a> Correlated<'a> {
     /// The field of both values; `None` if one lacks it, or the schema does not declare it.
     pub fn field(self, name: &str) -> Option<Correlated<'a>> {
         let (new, old) = (self.new.as_map()?.get(name)?, self.old.as_map()?.get(name)?);
-        let schema = match self.schema.properties.get(name) {
+        let schema = match self.schema.property(name) {
             Some(property) => property,
             None => self.schema.additional_properties.as_ref()?.schema()?,
         };

@@ -85,7 +85,7 @@ impl Map {
 
     /// The value of a name.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.0.get(name)
+        self.get_entry(name).map(|(_, value)| value)
     }
 
     /// The entry with a name: the shared name stored in the map, and the value.
@@ -98,7 +98,7 @@ impl Map {
     /// ```
     #[doc(hidden)]
     pub fn get_entry(&self, name: &str) -> Option<(&Str, &Value)> {
-        self.0.get_key_value(name)
+        self.0.get_named(name)
     }
 
     /// Returns a cursor for looking up ascending names in a single walk of the map.

@@ -29,6 +29,7 @@ use triomphe::ThinArc;
 pub use self::differences::Differences;
 pub use self::walk::{Iter, Join, Joined, Seek};
 use self::walk::{joined, lower_bound_by};
+use crate::Str;
 
 /// The maximum number of entries of a map whose slice is copied by an edit.
 ///
@@ -437,6 +438,31 @@ impl<K: Ord + Clone, V: Clone> SortedMap<K, V> {
             _ if self.ptr_eq(other) => Differences::none(),
             (Some(a), Some(b)) => Differences::of_trees(a, b),
             _ => Differences::of_join(self.join(other)),
+        }
+    }
+}
+
+/// The most entries among which a name is searched one by one.
+const FEW: usize = 24;
+
+impl<V: Clone> SortedMap<Str, V> {
+    /// The entry with a name.
+    ///
+    /// ```
+    /// use fieldmanager_value::Str;
+    /// use fieldmanager_value::internal::sorted::SortedMap;
+    /// let map = SortedMap::single(Str::from("a"), 1);
+    /// assert_eq!(map.get_named("a"), Some((&Str::from("a"), &1)));
+    /// assert_eq!(map.get_named("b"), None);
+    /// ```
+    pub fn get_named(&self, name: &str) -> Option<(&Str, &V)> {
+        match self.as_slice() {
+            // Most names of few fields differ in their length, which is compared sooner than an order.
+            Some(entries) if entries.len() <= FEW => entries
+                .iter()
+                .find(|(known, _)| known.as_str() == name)
+                .map(|(known, value)| (known, value)),
+            _ => self.get_key_value(name),
         }
     }
 }

@@ -77,7 +77,7 @@ fn value(
 
                 if !schema.properties.is_empty() {
                     for (name, found) in map {
-                        if let Some(schema) = schema.properties.get(name.as_str()) {
+                        if let Some(schema) = schema.property(name) {
                             value(found, schema, &Trail::Child(trail, name), depth + 1, errors)?;
                         }
                     }

@@ -153,7 +153,7 @@ impl Coercer {
                 }
             }
 
-            let edit = if let Some(property) = schema.properties.get(name.as_str()) {
+            let edit = if let Some(property) = schema.property(name) {
                 self.below(found, property, &Trail::Child(trail, name), depth)?
             } else if let Some(schema) = schema.field(name).schema() {
                 self.below(found, schema, &Trail::Key(trail, name), depth)?

@@ -86,7 +86,7 @@ fn value(
                 check(depth)?;
                 // A declared property has precedence over `additionalProperties`.
                 for (name, found) in map {
-                    if let Some(property) = schema.properties.get(name.as_str()) {
+                    if let Some(property) = schema.property(name) {
                         below(found, property, &Trail::Child(trail, name))?;
                     } else if let Some(schema) = schema.field(name).schema() {
                         below(found, schema, &Trail::Key(trail, name))?;

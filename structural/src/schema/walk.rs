@@ -63,8 +63,14 @@ pub(super) enum Field<'a> {
 }
 
 impl Node {
+    /// The declared property with a name.
+    pub(crate) fn property(&self, name: &str) -> Option<&Structural> {
+        let (_, property) = self.properties.get_named(name)?;
+        Some(property)
+    }
+
     pub(super) fn field(&self, name: &str) -> Field<'_> {
-        if let Some(property) = self.properties.get(name) {
+        if let Some(property) = self.property(name) {
             return Field::Property(property);
         }
         match &self.additional_properties {
