@@ -27,6 +27,10 @@ impl Amount {
         self.0 % 1_000_000_000 == 0
     }
 
+    pub(crate) fn of_whole(number: i64) -> Amount {
+        Amount(i128::from(number) * 1_000_000_000)
+    }
+
     /// The number, rounded away from zero to a whole one.
     pub(crate) fn whole(self) -> i64 {
         self.in_units(1_000_000_000)

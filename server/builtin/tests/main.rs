@@ -6,6 +6,7 @@ mod convert;
 mod cost;
 mod decode;
 mod details;
+mod devices;
 mod pod_details;
 mod pod_status;
 mod pods;

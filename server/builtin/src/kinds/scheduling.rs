@@ -56,6 +56,7 @@ pub(super) const KINDS: &[KindDescription] = &[
         )
     },
     KindDescription {
+        checks: checks::devices::slice,
         warnings: warnings::config::slice,
         returns_deleted: true,
         labels: &[NAME, "spec.nodeName", "spec.driver", "spec.pool.name"],

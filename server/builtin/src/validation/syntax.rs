@@ -138,6 +138,28 @@ pub(super) fn c_identifier(name: &str) -> Vec<String> {
     vec![regex_text(text, "[A-Za-z_][A-Za-z0-9_]*", &examples)]
 }
 
+/// Whether a text is a semantic version, as in `1.2.3-rc.1+build.5`.
+pub(super) fn is_semantic_version(text: &str) -> bool {
+    let is_word = |part: &str| {
+        !part.is_empty() && part.bytes().all(|b| b == b'-' || b.is_ascii_alphanumeric())
+    };
+    let is_digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    let is_number =
+        |part: &str| is_word(part) && is_digits(part) && (part == "0" || !part.starts_with('0'));
+
+    let (text, build) = text
+        .split_once('+')
+        .map_or((text, None), |(text, build)| (text, Some(build)));
+    let (core, early) = text
+        .split_once('-')
+        .map_or((text, None), |(core, early)| (core, Some(early)));
+    let is_early = |part: &str| is_word(part) && (!is_digits(part) || is_number(part));
+    core.split('.').count() == 3
+        && core.split('.').all(is_number)
+        && early.is_none_or(|early| early.split('.').all(is_early))
+        && build.is_none_or(|build| build.split('.').all(is_word))
+}
+
 /// The number of a percentage.
 pub(super) fn percent(text: &str) -> Result<i64, String> {
     let digits = text
@@ -205,6 +227,14 @@ mod tests {
         ];
         for (faults, text, count) in rows {
             assert_eq!(faults(text).len(), *count, "{text}: {:?}", faults(text));
+        }
+        for version in ["1.2.3", "0.0.0-0.a.01b+01", "1.0.0-x-y+-"] {
+            assert!(is_semantic_version(version), "{version}");
+        }
+        for version in [
+            "", "1.2", "01.2.3", "1.2.3-", "1.2.3-01", "1.2.3+", "1.2.3.4",
+        ] {
+            assert!(!is_semantic_version(version), "{version}");
         }
         assert_eq!(percent("10%"), Ok(10));
         assert!(percent("10").is_err());

@@ -116,6 +116,11 @@ impl<'v> Field<'v> {
         self.value.and_then(Value::as_i64).unwrap_or_default()
     }
 
+    /// Whether the value is true.
+    pub(super) fn is_true(&self) -> bool {
+        self.value.and_then(Value::as_bool).unwrap_or_default()
+    }
+
     /// The number of a quantity, 0 if there is none.
     pub(super) fn amount(&self) -> Amount {
         Amount::parse(self.text()).unwrap_or_default()

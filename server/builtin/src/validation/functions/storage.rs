@@ -243,7 +243,12 @@ fn node_affinity(required: &Field<'_>, errors: &mut Errors) {
         required.missing("must specify required node constraints", errors);
         return;
     }
-    let terms = required.get("nodeSelectorTerms");
+    node_selector(required, errors);
+}
+
+/// Requires a term that selects nodes.
+pub(super) fn node_selector(selector: &Field<'_>, errors: &mut Errors) {
+    let terms = selector.get("nodeSelectorTerms");
     terms.require("must have at least one node selector term", errors);
 
     for term in terms.items() {

@@ -1,26 +1,34 @@
 //! Claims of devices, their classes, and taints of devices. Expressions are not compiled.
 
+mod capacity;
+mod slices;
+mod status;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use fieldmanager_structural::FieldError;
 use fieldmanager_structural::internal::{NameSyntax, label_value, qualified_name};
+use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::Value;
 
+pub(crate) use self::slices::slice;
+pub(crate) use self::status::claim_status;
 use super::field::{Field, duplicate_struct};
 use super::{attachments, conditions};
-use crate::place::Errors;
+use crate::place::{Errors, faults};
 use crate::shown;
 use crate::validation::syntax;
 
-/// The largest numbers of requests, constraints, configurations and selectors, of alternatives of a request, of consumers
-/// of a claim, and of conditions of a rule.
+/// The largest numbers of requests, constraints, configurations and selectors, of alternatives of a request, of conditions
+/// of a rule or a device, and of conditions under which a claim is bound.
 const MOST_ITEMS: usize = 32;
 const MOST_ALTERNATIVES: usize = 8;
-const MOST_CONSUMERS: usize = 256;
 const MOST_CONDITIONS: usize = 8;
+const MOST_CONDITIONS_TO_BIND: usize = 4;
 /// The largest size of expressions and of parameters.
 const MOST_BYTES: usize = 10 * 1024;
 const MOST_POOL_BYTES: usize = 253;
+const MOST_DOMAIN_BYTES: usize = 63;
+const MOST_ID_BYTES: usize = 32;
 
 const EFFECTS: [&str; 3] = ["NoExecute", "NoSchedule", "None"];
 
@@ -72,17 +80,19 @@ pub(crate) fn claim_template(template: &Field<'_>, errors: &mut Errors) {
 /// The requests of a claim, and the alternatives of each.
 type RequestNames<'v> = BTreeMap<&'v str, BTreeSet<&'v str>>;
 
+fn request_names<'v>(claim: &Field<'v>) -> RequestNames<'v> {
+    let names = claim.get("requests").items().map(|request| {
+        let alternatives = request.get("firstAvailable");
+        let names = alternatives.items().map(|item| item.get("name").text());
+        (request.get("name").text(), names.collect())
+    });
+    names.collect()
+}
+
 fn devices(claim: &Field<'_>, errors: &mut Errors) {
     let [requests, constraints, configurations] =
         ["requests", "constraints", "config"].map(|name| claim.get(name));
-    let names: RequestNames<'_> = requests
-        .items()
-        .map(|request| {
-            let alternatives = request.get("firstAvailable");
-            let names = alternatives.items().map(|item| item.get("name").text());
-            (request.get("name").text(), names.collect())
-        })
-        .collect();
+    let names = request_names(claim);
 
     // A list that is too long is not checked further.
     let few = |list: &Field<'_>| list.len() <= MOST_ITEMS;
@@ -114,14 +124,14 @@ fn declared(
     errors: &mut Errors,
 ) {
     if requests.at_most_items(MOST_ITEMS, errors) {
-        distinct(requests, "name", "DeviceRequest", errors);
+        distinct(requests, text_of("name"), "DeviceRequest", errors);
         for request in requests.items() {
             if let Some(exact) = exact_request(&request) {
                 declared_request(&exact, errors);
             }
             let alternatives = request.get("firstAvailable");
             if alternatives.at_most_items(MOST_ALTERNATIVES, errors) {
-                distinct(&alternatives, "name", "DeviceSubRequest", errors);
+                distinct(&alternatives, text_of("name"), "DeviceSubRequest", errors);
                 for alternative in alternatives.items() {
                     class_name(&alternative.get("deviceClassName"), errors);
                     declared_request(&alternative, errors);
@@ -132,7 +142,7 @@ fn declared(
 
     if constraints.at_most_items(MOST_ITEMS, errors) {
         for constraint in constraints.items() {
-            unique_texts(&constraint.get("requests"), errors);
+            unique_texts(&constraint.get("requests"), MOST_ITEMS, errors);
             for attribute in ["matchAttribute", "distinctAttribute"] {
                 full_name(&constraint.get(attribute), errors);
             }
@@ -140,7 +150,7 @@ fn declared(
     }
     if configurations.at_most_items(MOST_ITEMS, errors) {
         for configuration in configurations.items() {
-            unique_texts(&configuration.get("requests"), errors);
+            unique_texts(&configuration.get("requests"), MOST_ITEMS, errors);
             declared_configuration(&configuration, errors);
         }
     }
@@ -153,7 +163,7 @@ fn exact_request<'v>(request: &Field<'v>) -> Option<Field<'v>> {
         .iter()
         .any(|name| request.get(name).is_set());
     if is_flat {
-        Some(request.moved(exact.path))
+        Some(request.clone())
     } else {
         exact.is_set().then_some(exact)
     }
@@ -174,6 +184,7 @@ fn check_request(request: &Field<'_>, errors: &mut Errors) {
             ));
         }
         (Some(exact), true) => {
+            let exact = exact.moved(request.get("exactly").path);
             class_name(&exact.get("deviceClassName"), errors);
             requested(&exact, errors);
         }
@@ -209,16 +220,20 @@ fn requested(request: &Field<'_>, errors: &mut Errors) {
         _ => {}
     }
 
-    for toleration in request.get("tolerations").items() {
-        let value = toleration.get("value");
-        match toleration.get("operator").text() {
-            "Exists" => {
-                let detail = "must be empty for operator `Exists`";
-                value.invalid_if(!value.is_empty(), detail, errors);
-            }
-            "Equal" => value.faults(label_value(value.text()), errors),
-            _ => {}
+    for each in request.get("tolerations").items() {
+        toleration(&each, errors);
+    }
+}
+
+fn toleration(toleration: &Field<'_>, errors: &mut Errors) {
+    let value = toleration.get("value");
+    match toleration.get("operator").text() {
+        "Exists" => {
+            let detail = "must be empty for operator `Exists`";
+            value.invalid_if(!value.is_empty(), detail, errors);
         }
+        "Equal" => value.faults(label_value(value.text()), errors),
+        _ => {}
     }
 }
 
@@ -228,17 +243,21 @@ fn declared_request(request: &Field<'_>, errors: &mut Errors) {
         .get("allocationMode")
         .optional_one_of(&["All", "ExactCount"], errors);
     for toleration in request.get("tolerations").items() {
-        let key = toleration.get("key");
-        if !key.is_empty() {
-            key.qualified(errors);
-        }
-        toleration
-            .get("operator")
-            .require_one_of(&["Equal", "Exists"], errors);
-        let effect = toleration.get("effect");
-        if !effect.is_empty() {
-            effect.one_of(&EFFECTS, errors);
-        }
+        declared_toleration(&toleration, errors);
+    }
+}
+
+fn declared_toleration(toleration: &Field<'_>, errors: &mut Errors) {
+    let key = toleration.get("key");
+    if !key.is_empty() {
+        key.qualified(errors);
+    }
+    toleration
+        .get("operator")
+        .require_one_of(&["Equal", "Exists"], errors);
+    let effect = toleration.get("effect");
+    if !effect.is_empty() {
+        effect.one_of(&EFFECTS, errors);
     }
 }
 
@@ -257,27 +276,31 @@ fn selectors(selectors: &Field<'_>, errors: &mut Errors) {
 fn requests_exist(item: &Field<'_>, names: &RequestNames<'_>, errors: &mut Errors) {
     let requests = item.get("requests");
     for request in requests.items().filter(|_| requests.len() <= MOST_ITEMS) {
-        let detail = "must be the name of a request in the claim or the name of a request and a subrequest separated \
-                      by '/'";
-        let parts: Vec<&str> = request.text().split('/').collect();
-        if parts.len() > 2 {
-            request.invalid(detail, errors);
-            continue;
-        }
-        for part in &parts {
-            for fault in NameSyntax::Label.faults(part, false) {
-                errors.push(FieldError::invalid(request.path.clone(), *part, fault));
-            }
-        }
+        request_exists(&request, names, errors);
+    }
+}
 
-        let is_known = match parts.as_slice() {
-            [name] => names.contains_key(name),
-            [name, alternative] => names
-                .get(name)
-                .is_some_and(|names| names.contains(alternative)),
-            _ => false,
-        };
-        request.invalid_if(!is_known, detail, errors);
+fn request_exists(request: &Field<'_>, names: &RequestNames<'_>, errors: &mut Errors) {
+    let detail = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
+    let parts: Vec<&str> = request.text().split('/').collect();
+    if parts.len() > 2 {
+        request.invalid(detail, errors);
+        return;
+    }
+    for part in &parts {
+        let found = NameSyntax::Label.faults(part, false);
+        faults(&request.path, part, found, errors);
+    }
+
+    let is_known = match parts.as_slice() {
+        [name] => names.contains_key(name),
+        [name, alternative] => names
+            .get(name)
+            .is_some_and(|names| names.contains(alternative)),
+        _ => false,
+    };
+    if !is_known {
+        request.invalid_text(detail, errors);
     }
 }
 
@@ -287,20 +310,21 @@ fn check_configuration(configuration: &Field<'_>, errors: &mut Errors) {
         opaque.missing("", errors);
         return;
     }
-    let parameters = opaque.get("parameters");
-    match parameters.value {
-        None => parameters.missing("", errors),
+    json_object(&opaque.get("parameters"), errors);
+}
+
+/// Requires a map that is not too long, of any form.
+fn json_object(object: &Field<'_>, errors: &mut Errors) {
+    let path = object.path.clone();
+    match object.value {
+        None => object.missing("", errors),
         Some(value) if value.to_json().len() > MOST_BYTES => {
-            errors.push(FieldError::too_long(parameters.path, MOST_BYTES));
+            errors.push(FieldError::too_long(path, MOST_BYTES));
         }
         Some(Value::Map(_)) => {}
         Some(_) => {
             let detail = "must be a valid JSON object";
-            errors.push(FieldError::invalid(
-                parameters.path,
-                "<value omitted>",
-                detail,
-            ));
+            errors.push(FieldError::invalid(path, "<value omitted>", detail));
         }
     }
 }
@@ -312,19 +336,29 @@ fn declared_configuration(configuration: &Field<'_>, errors: &mut Errors) {
     }
 }
 
-/// Requires that the items of a list, of a type, differ in a member.
-fn distinct(list: &Field<'_>, key: &str, ty: &str, errors: &mut Errors) {
+/// Requires that the items of a list, of a type, differ in what identifies them.
+fn distinct<'v, K: Ord>(
+    list: &Field<'v>,
+    key: impl Fn(&Field<'v>) -> K,
+    ty: &str,
+    errors: &mut Errors,
+) {
     let mut seen = BTreeSet::new();
     for item in list.items() {
-        if !seen.insert(item.get(key).text()) {
+        if !seen.insert(key(&item)) {
             errors.push(duplicate_struct(&item, &shown::json(ty, item.value)));
         }
     }
 }
 
-fn unique_texts(list: &Field<'_>, errors: &mut Errors) {
+/// What reads a string of an item.
+fn text_of<'v>(name: &str) -> impl Fn(&Field<'v>) -> &'v str {
+    move |item| item.get(name).text()
+}
+
+fn unique_texts(list: &Field<'_>, most: usize, errors: &mut Errors) {
     let mut seen = BTreeSet::new();
-    if list.at_most_items(MOST_ITEMS, errors) {
+    if list.at_most_items(most, errors) {
         list.items().for_each(|item| item.unique(&mut seen, errors));
     }
 }
@@ -334,48 +368,75 @@ fn full_name(name: &Field<'_>, errors: &mut Errors) {
     if !name.is_set() {
         return;
     }
-    let mut part = |shown: &str, faults: Vec<String>| {
-        for fault in faults {
-            errors.push(FieldError::invalid(name.path.clone(), shown, fault));
-        }
-    };
-    let parts: Vec<&str> = name.text().split('/').collect();
-
+    let (path, parts) = (&name.path, name.text().split('/').collect::<Vec<_>>());
     // Kubernetes does not check names of more parts.
     match parts.as_slice() {
         [only] => {
-            part(only, syntax::c_identifier(only));
+            identifier(path, only, errors);
             let detail = "a fully qualified name must be a domain and a name separated by a slash";
             name.invalid_text(detail, errors);
         }
         [domain, id] => {
-            let lower = domain.to_lowercase();
-            let faults = NameSyntax::Subdomain.faults(&lower, false);
-            let faults = faults.into_iter().map(|fault| format!("prefix: {fault}"));
-            part(domain, faults.collect());
-            part(id, syntax::c_identifier(id));
+            if not_empty(path, domain, "prefix must not be empty", errors) {
+                if domain.len() > MOST_DOMAIN_BYTES {
+                    errors.push(FieldError::too_long(path.clone(), MOST_DOMAIN_BYTES));
+                }
+                let found = NameSyntax::Subdomain.faults(domain, false).into_iter();
+                let found = found.map(|fault| format!("prefix: {fault}"));
+                faults(path, domain, found.collect(), errors);
+            }
+            if not_empty(path, id, "name must not be empty", errors) {
+                identifier(path, id, errors);
+            }
         }
         _ => {}
     }
 }
 
-pub(crate) fn claim_status(claim: &Field<'_>, errors: &mut Errors) {
-    let status = claim.get("status");
-    let (consumers, allocation) = (status.get("reservedFor"), status.get("allocation"));
-    for consumer in consumers
-        .items()
-        .filter(|_| consumers.len() <= MOST_CONSUMERS)
-    {
-        for name in ["resource", "name", "uid"] {
-            consumer.get(name).require("", errors);
+/// Requires a part of a name, and returns whether there is one.
+fn not_empty(path: &FieldPath, part: &str, detail: &str, errors: &mut Errors) -> bool {
+    if part.is_empty() {
+        errors.push(FieldError::invalid(path.clone(), "", detail));
+    }
+    !part.is_empty()
+}
+
+/// Requires a short name in the language C.
+fn identifier(path: &FieldPath, id: &str, errors: &mut Errors) {
+    if id.len() > MOST_ID_BYTES {
+        errors.push(FieldError::too_long(path.clone(), MOST_ID_BYTES));
+    }
+    faults(path, id, syntax::c_identifier(id), errors);
+}
+
+/// Checks the conditions of a device that decide whether a claim is bound: with those of success there are those of failure.
+fn binding(device: &Field<'_>, errors: &mut Errors) {
+    let [good, bad] =
+        ["bindingConditions", "bindingFailureConditions"].map(|name| device.get(name));
+    for list in [&good, &bad] {
+        let few = |_: &Field<'_>| list.len() <= MOST_CONDITIONS_TO_BIND;
+        for condition in list.items().filter(few) {
+            condition.qualified(errors);
         }
     }
-    if !consumers.is_empty() && !allocation.is_set() {
-        let detail = "may not be specified when `allocated` is not set";
-        consumers.forbid(detail, errors);
+
+    let known: BTreeSet<&str> = good.texts().collect();
+    for list in [&good, &bad] {
+        let mut seen = BTreeSet::new();
+        for condition in list.items() {
+            condition.unique(&mut seen, errors);
+            if list.path == bad.path && known.contains(condition.text()) {
+                let detail = "bindingFailureConditions must not overlap with bindingConditions";
+                condition.invalid_text(detail, errors);
+            }
+        }
     }
-    if consumers.at_most_items(MOST_CONSUMERS, errors) {
-        distinct(&consumers, "uid", "ResourceClaimConsumerReference", errors);
+    if good.is_empty() != bad.is_empty() {
+        let (missing, name, other) = match good.is_empty() {
+            true => (good, "bindingConditions", "bindingFailureConditions"),
+            false => (bad, "bindingFailureConditions", "bindingConditions"),
+        };
+        missing.invalid(format!("{name} are required to use {other}"), errors);
     }
 }
 
@@ -405,22 +466,25 @@ pub(crate) fn class(class: &Field<'_>, errors: &mut Errors) {
 
 /// The faults of the name of a resource that is not one of Kubernetes.
 fn extended_resource(name: &str) -> Vec<String> {
-    let Some((domain, _)) = name.split_once('/') else {
+    let mut found = Vec::new();
+    if !name.contains('/') {
         let detail = "a name must be a domain-prefixed path, such as 'example.com/my-prop'";
-        return vec![detail.to_owned()];
-    };
-    if domain == "kubernetes.io" || domain.ends_with(".kubernetes.io") {
-        vec!["must not have \"kubernetes.io/\" domain".to_owned()]
-    } else if name.starts_with("requests.") {
-        vec!["must not have \"requests.\" prefix".to_owned()]
-    } else {
-        qualified_name(name)
+        found.push(detail.to_owned());
+    } else if name.contains("kubernetes.io/") {
+        found.push("must not have \"kubernetes.io/\" domain".to_owned());
     }
+    if name.starts_with("requests.") {
+        found.push("must not have \"requests.\" prefix".to_owned());
+    }
+
+    // A quota has the name with that prefix.
+    found.extend(qualified_name(&format!("requests.{name}")));
+    found
 }
 
 pub(crate) fn taint_rule(rule: &Field<'_>, errors: &mut Errors) {
     let spec = rule.get("spec");
-    let (selector, taint) = (spec.get("deviceSelector"), spec.get("taint"));
+    let (selector, tainted) = (spec.get("deviceSelector"), spec.get("taint"));
     let [driver, pool, device] = ["driver", "pool", "device"].map(|name| selector.get(name));
     if driver.is_set() {
         attachments::driver(&driver, errors);
@@ -430,12 +494,17 @@ pub(crate) fn taint_rule(rule: &Field<'_>, errors: &mut Errors) {
     }
     device.name(NameSyntax::Label, errors);
 
-    taint.get("key").qualified(errors);
-    let (value, effect) = (taint.get("value"), taint.get("effect"));
-    value.faults(label_value(value.text()), errors);
+    taint(&tainted, errors);
+    let effect = tainted.get("effect");
     if effect.is_changed() || !rule.is_update() {
         effect.require_one_of(&EFFECTS, errors);
     }
+}
+
+fn taint(taint: &Field<'_>, errors: &mut Errors) {
+    taint.get("key").qualified(errors);
+    let value = taint.get("value");
+    value.faults(label_value(value.text()), errors);
 }
 
 pub(crate) fn taint_rule_status(rule: &Field<'_>, errors: &mut Errors) {
