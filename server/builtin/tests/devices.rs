@@ -37,7 +37,7 @@ fn decoded(kind: &GroupVersionKind, text: &str) -> Value {
 fn errors(version: &str, name: &str, spec: &str, live: Option<&str>) -> String {
     let kind = kind(version, name);
     let namespace = match name {
-        "ResourceClaim" => ", namespace: x",
+        "ResourceClaim" | "ResourceClaimTemplate" => ", namespace: x",
         _ => "",
     };
     let meta = format!("metadata: {{name: a{namespace}, resourceVersion: '1'}}");
@@ -354,7 +354,7 @@ fn status(status: &str, live: &str, is_deleted: bool) -> String {
 fn states_are_those_of_allocated_devices() {
     let (name, address) = ("x".repeat(257), "y".repeat(129));
     let network = format!(
-        "{{ips: [x, 10.0.0.01/8, '::ffff:1.2.3.4/120', 1.2.3.4/8, 1.2.3.4/8], interfaceName: {name}, hardwareAddress: {address}}}"
+        "{{ips: [x, 10.0.0.01/8, '::ffff:1.2.3.4/120', 1.2.3.4/8, 1.2.3.4/8, '::ffff:1.2.3.4/40'], interfaceName: {name}, hardwareAddress: {address}}}"
     );
     assert_eq!(
         status(
@@ -372,6 +372,8 @@ fn states_are_those_of_allocated_devices() {
          status.devices[0].networkData.ips[1]: Invalid value: \"10.0.0.01/8\": must be in canonical form (\"10.0.0.1/8\")\n\
          status.devices[0].networkData.ips[2]: Invalid value: \"::ffff:1.2.3.4/120\": must be in canonical form \
          (\"1.2.3.4/24\")\n\
+         status.devices[0].networkData.ips[5]: Invalid value: \"::ffff:1.2.3.4/40\": must be in canonical form \
+         (\"1.2.3.4/-56\")\n\
          status.devices[0].shareID: Invalid value: \"X\": must be a lowercase UUID in 8-4-4-4-12 format\n\
          status.devices[0].networkData.interfaceName: Too long: may not be more than 256 bytes\n\
          status.devices[0].networkData.ips[4]: Duplicate value: \"1.2.3.4/8\"\n\
@@ -484,4 +486,62 @@ fn names_of_attributes_and_of_extended_resources_have_a_domain() {
         let expected = faults.collect::<Vec<_>>().join("\n");
         assert_eq!(errors("v1", "DeviceClass", &class, None), expected);
     }
+}
+
+#[test]
+fn an_immutable_template_has_other_errors_too() {
+    let template = |name: &str| {
+        let request =
+            format!("{{name: {name}, exactly: {{deviceClassName: c, allocationMode: All}}}}");
+        let constraint = "{matchAttribute: d/a, requests: [r, r]}";
+        format!("{{spec: {{devices: {{requests: [{request}], constraints: [{constraint}]}}}}}}")
+    };
+    let found = errors(
+        "v1",
+        "ResourceClaimTemplate",
+        &template("r"),
+        Some(&template("s")),
+    );
+    let found: Vec<&str> = found.lines().collect();
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(
+        found[0].starts_with("spec: Invalid value: {\"Spec\":{\"Devices\":"),
+        "{found:?}"
+    );
+    assert_eq!(
+        found[1],
+        "spec.spec.devices.constraints[0].requests[1]: Duplicate value: \"r\""
+    );
+}
+
+#[test]
+fn a_template_has_labels_and_annotations_alone() {
+    let metadata = "{uid: x, finalizers: [a], generation: 0, annotations: {a b: c}}";
+    let template = format!("{{metadata: {metadata}, spec: {{devices: {{}}}}}}");
+    assert_eq!(
+        errors("v1", "ResourceClaimTemplate", &template, None),
+        format!(
+            "spec.metadata.annotations: Invalid value: \"a b\": {KEY}\n\
+             spec.metadata.uID: Forbidden: cannot be set\n\
+             spec.metadata.finalizers: Forbidden: cannot be set"
+        )
+    );
+}
+
+#[test]
+fn the_prefix_of_a_class_is_checked_last() {
+    let kind = kind("v1", "DeviceClass");
+    let errors = |rest: &str| -> Vec<String> {
+        let class = format!("{{metadata: {{name: x, generateName: A/b}}, spec: {{{rest}}}}}");
+        let errors = validate_create(&kind, &decoded(&kind, &class));
+        errors.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(
+        errors(""),
+        ["metadata.generateName: Invalid value: \"A/b\": may not contain '/'"]
+    );
+    assert_eq!(
+        errors("selectors: [{}]"),
+        ["spec.selectors[0].cel: Required value"]
+    );
 }

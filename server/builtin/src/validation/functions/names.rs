@@ -38,6 +38,14 @@ pub(crate) fn ip_address(_: &Value, name: &str, _: bool) -> Vec<String> {
     }
 }
 
+/// The name of a class is checked, and a prefix only if there is no other error.
+pub(crate) fn device_class(_: &Value, name: &str, is_prefix: bool) -> Vec<String> {
+    match is_prefix {
+        true => Vec::new(),
+        false => NameSyntax::Subdomain.faults(name, false),
+    }
+}
+
 /// The name of a service says which group and version it has. It is never generated.
 pub(crate) fn api_service(service: &Value, name: &str, _: bool) -> Vec<String> {
     let (version, group) = (text(service, "spec.version"), text(service, "spec.group"));

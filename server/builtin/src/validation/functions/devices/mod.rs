@@ -27,6 +27,7 @@ const MOST_CONDITIONS_TO_BIND: usize = 4;
 /// The largest size of expressions and of parameters.
 const MOST_BYTES: usize = 10 * 1024;
 const MOST_POOL_BYTES: usize = 253;
+const MOST_ANNOTATION_BYTES: usize = 256 * 1024;
 const MOST_DOMAIN_BYTES: usize = 63;
 const MOST_ID_BYTES: usize = 32;
 
@@ -37,44 +38,63 @@ pub(crate) fn claim(claim: &Field<'_>, errors: &mut Errors) {
     if claim.is_update() {
         spec.immutable_hidden(errors);
     } else {
-        devices(&spec.get("devices"), errors);
+        let claim = spec.get("devices");
+        devices(&claim, errors);
+        declared(&claim, errors);
     }
 }
 
-/// The metadata that a template may not have.
-const UNTEMPLATED: [&str; 13] = [
-    "name",
-    "generateName",
-    "namespace",
-    "selfLink",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "ownerReferences",
-    "finalizers",
-    "managedFields",
+/// The metadata that a template may not have, and the names of fields in paths, which are those of Go.
+const UNTEMPLATED: [(&str, &str); 13] = [
+    ("name", "name"),
+    ("generateName", "generateName"),
+    ("namespace", "namespace"),
+    ("selfLink", "selfLink"),
+    ("uid", "uID"),
+    ("resourceVersion", "resourceVersion"),
+    ("generation", "generation"),
+    ("creationTimestamp", "creationTimestamp"),
+    ("deletionTimestamp", "deletionTimestamp"),
+    ("deletionGracePeriodSeconds", "deletionGracePeriodSeconds"),
+    ("ownerReferences", "ownerReferences"),
+    ("finalizers", "finalizers"),
+    ("managedFields", "managedFields"),
 ];
+
+fn template_metadata(metadata: &Field<'_>, errors: &mut Errors) {
+    let annotations = metadata.get("annotations");
+    let mut size = 0;
+    for (key, value) in annotations.entries() {
+        size += key.len() + value.text().len();
+        let found = qualified_name(&key.to_lowercase());
+        faults(&annotations.path, key, found, errors);
+    }
+    if size > MOST_ANNOTATION_BYTES {
+        errors.push(FieldError::too_long(
+            annotations.path,
+            MOST_ANNOTATION_BYTES,
+        ));
+    }
+
+    metadata.get("labels").labels(errors);
+    for (name, shown) in UNTEMPLATED {
+        let field = metadata.get(name);
+        if !field.is_empty() && (name != "generation" || field.number() != 0) {
+            let path = metadata.path.child(shown);
+            errors.push(FieldError::forbidden(path, "cannot be set"));
+        }
+    }
+}
 
 pub(crate) fn claim_template(template: &Field<'_>, errors: &mut Errors) {
     let spec = template.get("spec");
-    for name in UNTEMPLATED {
-        let field = spec.get("metadata").get(name);
-        field.forbid_if(!field.is_empty(), "cannot be set", errors);
-    }
-    let annotations = spec.get("metadata").get("annotations");
-    for (key, _) in annotations.entries() {
-        for fault in qualified_name(&key.to_lowercase()) {
-            errors.push(FieldError::invalid(annotations.path.clone(), key, fault));
-        }
-    }
-    spec.get("metadata").get("labels").labels(errors);
-    devices(&spec.get("spec").get("devices"), errors);
+    template_metadata(&spec.get("metadata"), errors);
+    let claim = spec.get("spec").get("devices");
+    devices(&claim, errors);
     if template.is_update() {
         spec.immutable_as("ResourceClaimTemplateSpec", errors);
     }
+    declared(&claim, errors);
 }
 
 /// The requests of a claim, and the alternatives of each.
@@ -112,19 +132,14 @@ fn devices(claim: &Field<'_>, errors: &mut Errors) {
         requests_exist(&configuration, &names, errors);
         check_configuration(&configuration, errors);
     }
-
-    declared(&requests, &constraints, &configurations, errors);
 }
 
 /// The errors of the generated validation of Kubernetes, which are the last ones.
-fn declared(
-    requests: &Field<'_>,
-    constraints: &Field<'_>,
-    configurations: &Field<'_>,
-    errors: &mut Errors,
-) {
+fn declared(claim: &Field<'_>, errors: &mut Errors) {
+    let [requests, constraints, configurations] =
+        ["requests", "constraints", "config"].map(|name| claim.get(name));
     if requests.at_most_items(MOST_ITEMS, errors) {
-        distinct(requests, text_of("name"), "DeviceRequest", errors);
+        distinct(&requests, text_of("name"), "DeviceRequest", errors);
         for request in requests.items() {
             if let Some(exact) = exact_request(&request) {
                 declared_request(&exact, errors);
@@ -461,6 +476,11 @@ pub(crate) fn class(class: &Field<'_>, errors: &mut Errors) {
     }
     if extended.is_set() {
         extended.faults(extended_resource(extended.text()), errors);
+    }
+
+    let prefix = class.get("metadata").get("generateName");
+    if errors.is_empty() && !class.is_update() && !prefix.is_empty() {
+        prefix.faults(NameSyntax::PathSegment.faults(prefix.text(), true), errors);
     }
 }
 

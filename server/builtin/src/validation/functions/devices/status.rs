@@ -148,8 +148,8 @@ fn interface_address(text: &str) -> Vec<String> {
     // An IPv4 address in one of IPv6 is written as itself.
     let canonical = address.to_canonical();
     let length = match canonical {
-        IpAddr::V4(_) if length > 32 => length - 96,
-        _ => length,
+        IpAddr::V4(_) if length > 32 => i16::from(length) - 96,
+        _ => i16::from(length),
     };
     let canonical = format!("{canonical}/{length}");
     if text == canonical {
