@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fieldmanager_structural::FieldError;
-use fieldmanager_structural::internal::qualified_name;
+use fieldmanager_structural::internal::{address, qualified_name};
 use fieldmanager_value::Value;
 
 use super::super::formats;
@@ -74,15 +74,8 @@ fn generation(of: &Place<'_>, errors: &mut Errors) {
 }
 
 fn addresses(status: &Place<'_>, live: &Place<'_>, errors: &mut Errors) {
-    let is_v6 = |address: &Value| ip(address).contains(':');
     added_addresses(status, live, "podIPs", errors);
-    let families: Vec<bool> = status.values("podIPs").map(is_v6).collect();
-    let shown = || shown::json("PodIPs", status.get("podIPs"));
-    // A pod has one address of each family at most.
-    if families.len() > 2 || matches!(families.as_slice(), [first, second] if first == second) {
-        let detail = "may specify no more than one IP for each IP family";
-        errors.push(shown::invalid(status.at("podIPs"), &shown(), detail));
-    }
+    families(status, "podIPs", errors);
 
     // The single address repeats the first of the list for older clients.
     let first = status.items("podIPs").next();
@@ -90,7 +83,11 @@ fn addresses(status: &Place<'_>, live: &Place<'_>, errors: &mut Errors) {
         ("", None) => {}
         ("", Some(_)) | (_, None) => {
             let detail = "podIP and podIPs must either both be set or both be unset";
-            errors.push(shown::invalid(status.at("podIPs"), &shown(), detail));
+            errors.push(shown::invalid(
+                status.at("podIPs"),
+                &shown(status, "podIPs"),
+                detail,
+            ));
         }
         (ip, Some(first)) if first.text("ip") != ip => {
             first.invalid("ip", "must be equal to `podIP`", errors);
@@ -103,6 +100,38 @@ fn addresses(status: &Place<'_>, live: &Place<'_>, errors: &mut Errors) {
         first.invalid("ip", "must be equal to `hostIP`", errors);
     }
     added_addresses(status, live, "hostIPs", errors);
+    families(status, "hostIPs", errors);
+}
+
+/// Several addresses must be of two families.
+fn families(status: &Place<'_>, name: &str, errors: &mut Errors) {
+    let addresses: Vec<&str> = status.values(name).map(ip).collect();
+    if addresses.len() < 2 {
+        return;
+    }
+
+    let parsed: Vec<_> = addresses.iter().map(|text| address::ip(text)).collect();
+    let mut numbered = parsed.iter().zip(&addresses).enumerate();
+    let invalid = numbered.find(|(_, (parsed, _))| parsed.is_none());
+    if let Some((at, (_, text))) = invalid {
+        let detail = format!("failed to check for dual stack with error:invalid IP[{at}]: {text}");
+        errors.push(FieldError::internal(status.at(name), detail));
+    }
+
+    let has = |is_v6: bool| parsed.iter().flatten().any(|ip| ip.is_ipv6() == is_v6);
+    if invalid.is_some() || addresses.len() > 2 || !(has(true) && has(false)) {
+        let detail = "may specify no more than one IP for each IP family";
+        errors.push(shown::invalid(
+            status.at(name),
+            &shown(status, name),
+            detail,
+        ));
+    }
+}
+
+/// The addresses as Go shows them.
+fn shown(status: &Place<'_>, name: &str) -> String {
+    shown::json("PodIPs", status.get(name))
 }
 
 fn ip(address: &Value) -> &str {
