@@ -41,129 +41,162 @@ pub fn prepare_allocation(service: &Value, live: Option<&Value>) -> Result<Value
         return Ok(service.clone());
     }
     let faults = service_address_faults(service, live);
-    if faults.is_empty() {
-        with_families(service, live)
-    } else {
-        Err(faults)
+    if !faults.is_empty() {
+        return Err(faults);
     }
-}
 
-fn with_families(service: &Value, live: Option<&Value>) -> Result<Value, Vec<FieldError>> {
-    let spec = FieldPath::root("spec");
-    let policy_path = spec.child("ipFamilyPolicy");
-    // A headless Service without a selector may have endpoints of both families, so it requires both by default.
-    let is_headless = text(service, "spec.clusterIP") == "None" && !has_selector(service);
-    // An update that leaves the policy out keeps that of the live Service.
-    let policy: Str = match text(service, "spec.ipFamilyPolicy") {
-        "" => match live
-            .map(|live| text(live, "spec.ipFamilyPolicy"))
-            .unwrap_or_default()
-        {
-            "" if is_headless => REQUIRE_DUAL.into(),
-            "" => SINGLE.into(),
-            old => old.into(),
-        },
-        policy => policy.into(),
-    };
-
-    let mut addresses = strings(service, "clusterIPs");
-    let mut families = strings(service, "ipFamilies");
+    let mut families = Families::of(service, live);
     let mut errors = Vec::new();
-    let mut invalid = |path: FieldPath, value: Value, detail: &str| {
-        errors.push(FieldError::invalid(path, value, detail.to_owned()));
-    };
-
-    // Lists that a client left as they were lose their second item with `SingleStack`. With another policy, a shorter
-    // list is refused.
     if let Some(live) = live {
-        for (fields, name, what) in [
-            (&mut addresses, "clusterIPs", "secondary cluster IP"),
-            (&mut families, "ipFamilies", "secondary IP family"),
-        ] {
-            let old = strings(live, name);
-            if policy == SINGLE {
-                if *fields == old {
-                    fields.truncate(1);
-                }
-            } else if !fields.is_empty() && fields.len() < old.len() {
-                let detail = format!("must be 'SingleStack' to release the {what}");
-                invalid(policy_path.clone(), policy.clone().into(), &detail);
-            }
-        }
+        families.release(live, &mut errors);
     }
-
-    // Two items that are left are those of the request, and contradict its policy.
-    if policy == SINGLE {
-        for (fields, what) in [(&addresses, "cluster IPs"), (&families, "IP families")] {
-            if fields.len() == 2 {
-                let detail = format!(
-                    "must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"
-                );
-                invalid(policy_path.clone(), policy.clone().into(), &detail);
-            }
-        }
-    }
-
-    // Families that the request leaves out follow from its addresses.
-    for (at, address) in addresses.iter().enumerate().skip(families.len()) {
-        match address.as_str() {
-            "None" => break,
-            address if address.contains(':') => {
-                let detail = "IPv6 is not configured on this cluster";
-                invalid(spec.child("clusterIPs").index(at), list(&addresses), detail);
-            }
-            _ => families.push("IPv4".into()),
-        }
-    }
-
+    families.check_single(&mut errors);
+    families.infer(&mut errors);
     if !errors.is_empty() {
         return Err(errors);
     }
-    // Such a Service gets no address, so it may have families that the cluster does not.
-    if is_headless {
-        if families.is_empty() {
-            families.push("IPv4".into());
-        }
-        if let ([one], true) = (families.as_slice(), policy != SINGLE) {
-            let other = if *one == "IPv4" { "IPv6" } else { "IPv4" };
-            families.push(other.into());
-        }
+
+    // A headless Service without a selector gets no address, so it may have families that the cluster does not.
+    if families.is_free {
+        families.complete_free();
     } else {
-        let mut invalid = |path: FieldPath, value: Str, detail: &str| {
-            errors.push(FieldError::invalid(path, value, detail.to_owned()));
-        };
-        if policy == REQUIRE_DUAL {
-            let detail = "this cluster is not configured for dual-stack services";
-            invalid(policy_path, policy.clone(), detail);
+        families.check_cluster()?;
+    }
+    Ok(families.written(service))
+}
+
+/// The fields of a Service about families, and what they are.
+struct Families {
+    policy: Str,
+    addresses: Vec<Str>,
+    families: Vec<Str>,
+    /// Whether the Service is headless and has no selector: its endpoints may be of both families.
+    is_free: bool,
+}
+
+impl Families {
+    fn of(service: &Value, live: Option<&Value>) -> Self {
+        let is_free = text(service, "spec.clusterIP") == "None" && !has_selector(service);
+        let policy = |service| text(service, "spec.ipFamilyPolicy");
+        // An update that leaves the policy out keeps that of the live Service.
+        let given = [policy(service), live.map(policy).unwrap_or_default()];
+        let default = if is_free { REQUIRE_DUAL } else { SINGLE };
+        let policy = given.into_iter().find(|policy| !policy.is_empty());
+
+        Families {
+            policy: policy.unwrap_or(default).into(),
+            addresses: strings(service, "clusterIPs"),
+            families: strings(service, "ipFamilies"),
+            is_free,
+        }
+    }
+
+    fn invalid_policy(&self, detail: String) -> FieldError {
+        let path = FieldPath::root("spec").child("ipFamilyPolicy");
+        FieldError::invalid(path, self.policy.clone(), detail)
+    }
+
+    /// Lists that a client left as they were lose their second item with `SingleStack`. With another policy, a shorter list is
+    /// refused.
+    fn release(&mut self, live: &Value, errors: &mut Vec<FieldError>) {
+        let (old_addresses, old_families) =
+            (strings(live, "clusterIPs"), strings(live, "ipFamilies"));
+        if self.policy == SINGLE {
+            let lists = [
+                (&mut self.addresses, old_addresses),
+                (&mut self.families, old_families),
+            ];
+            let kept = lists.into_iter().filter(|(fields, old)| *fields == old);
+            kept.for_each(|(fields, _)| fields.truncate(1));
+            return;
         }
 
-        for (at, family) in families
-            .iter()
-            .enumerate()
-            .filter(|(_, family)| **family != "IPv4")
-        {
-            invalid(
-                spec.child("ipFamilies").index(at),
-                family.clone(),
-                "not configured on this cluster",
+        for (fields, old, what) in [
+            (&self.addresses, old_addresses, "secondary cluster IP"),
+            (&self.families, old_families, "secondary IP family"),
+        ] {
+            if !fields.is_empty() && fields.len() < old.len() {
+                let detail = format!("must be 'SingleStack' to release the {what}");
+                errors.push(self.invalid_policy(detail));
+            }
+        }
+    }
+
+    /// Two items that are left are those of the request, and contradict `SingleStack`.
+    fn check_single(&self, errors: &mut Vec<FieldError>) {
+        let lists = [
+            (&self.addresses, "cluster IPs"),
+            (&self.families, "IP families"),
+        ];
+        let is_pair = |fields: &[Str]| self.policy == SINGLE && fields.len() == 2;
+        for (_, what) in lists.into_iter().filter(|(fields, _)| is_pair(fields)) {
+            let detail = format!(
+                "must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"
             );
-        }
-
-        if !errors.is_empty() {
-            return Err(errors);
-        }
-        if families.is_empty() {
-            families.push("IPv4".into());
+            errors.push(self.invalid_policy(detail));
         }
     }
 
-    let mut fields = spec_of(service).cloned().unwrap_or_default();
-    fields.insert("ipFamilyPolicy", policy);
-    fields.insert("ipFamilies", list(&families));
-    if !addresses.is_empty() {
-        fields.insert("clusterIPs", list(&addresses));
+    /// Families that the request leaves out follow from its addresses.
+    fn infer(&mut self, errors: &mut Vec<FieldError>) {
+        for (at, address) in self.addresses.iter().enumerate().skip(self.families.len()) {
+            match address.as_str() {
+                "None" => break,
+                address if address.contains(':') => {
+                    let path = FieldPath::root("spec").child("clusterIPs").index(at);
+                    let detail = "IPv6 is not configured on this cluster";
+                    errors.push(FieldError::invalid(path, list(&self.addresses), detail));
+                }
+                _ => self.families.push("IPv4".into()),
+            }
+        }
     }
-    Ok(with(service, "spec", fields).unwrap_or_else(|| service.clone()))
+
+    fn complete_free(&mut self) {
+        if self.families.is_empty() {
+            self.families.push("IPv4".into());
+        }
+        if let ([one], true) = (self.families.as_slice(), self.policy != SINGLE) {
+            let other = if *one == "IPv4" { "IPv6" } else { "IPv4" };
+            self.families.push(other.into());
+        }
+    }
+
+    /// Checks that the cluster has the families. A Service without any has that of the cluster.
+    fn check_cluster(&mut self) -> Result<(), Vec<FieldError>> {
+        let mut errors = Vec::new();
+        if self.policy == REQUIRE_DUAL {
+            let detail = "this cluster is not configured for dual-stack services";
+            errors.push(self.invalid_policy(detail.to_owned()));
+        }
+
+        for (at, family) in self.families.iter().enumerate() {
+            if *family != "IPv4" {
+                let path = FieldPath::root("spec").child("ipFamilies").index(at);
+                let detail = "not configured on this cluster";
+                errors.push(FieldError::invalid(path, family.clone(), detail));
+            }
+        }
+
+        if self.families.is_empty() {
+            self.families.push("IPv4".into());
+        }
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(errors)
+        }
+    }
+
+    fn written(self, service: &Value) -> Value {
+        let mut fields = spec_of(service).cloned().unwrap_or_default();
+        fields.insert("ipFamilyPolicy", self.policy);
+        fields.insert("ipFamilies", list(&self.families));
+        if !self.addresses.is_empty() {
+            fields.insert("clusterIPs", list(&self.addresses));
+        }
+        with(service, "spec", fields).unwrap_or_else(|| service.clone())
+    }
 }
 
 fn spec_of(service: &Value) -> Option<&Map> {

@@ -13,8 +13,6 @@ use crate::shown;
 
 const MOST_METADATA_BYTES: usize = 256 * 1024;
 const MOST_MESSAGE_BYTES: usize = 1024;
-const MOST_PARAMETERS: usize = 512;
-const MOST_PARAMETER_BYTES: usize = 256 * 1024;
 const MOST_NODE_ID_BYTES: usize = 256;
 const MOST_DRIVER_BYTES: usize = 63;
 
@@ -44,7 +42,7 @@ pub(crate) fn attachment(attachment: &Field<'_>, errors: &mut Errors) {
 pub(crate) fn attachment_status(attachment: &Field<'_>, errors: &mut Errors) {
     let status = attachment.get("status");
     let metadata = status.get("attachmentMetadata");
-    if size(&metadata) > MOST_METADATA_BYTES {
+    if storage::text_bytes(&metadata) > MOST_METADATA_BYTES {
         errors.push(FieldError::too_long(metadata.path, MOST_METADATA_BYTES));
     }
     for error in ["attachError", "detachError"].map(|name| status.get(name)) {
@@ -53,14 +51,6 @@ pub(crate) fn attachment_status(attachment: &Field<'_>, errors: &mut Errors) {
         let detail = "must be between 0 and 2147483647, inclusive";
         code.invalid_if(code.number() < 0, detail, errors);
     }
-}
-
-/// The bytes of the keys and values of a map.
-fn size(map: &Field<'_>) -> usize {
-    let entries = map.entries();
-    entries
-        .map(|(key, value)| key.len() + value.text().len())
-        .sum()
 }
 
 fn attached_source(source: &Field<'_>, errors: &mut Errors) {
@@ -236,27 +226,7 @@ pub(crate) fn attributes_class(class: &Field<'_>, errors: &mut Errors) {
         faults(&driver.path, &name, qualified_name(&name), errors);
     }
     // Too many of them are reported alone.
-    if self::parameters(&parameters, errors) {
+    if storage::parameters(&parameters, errors) {
         parameters.require("must contain at least one key/value pair", errors);
     }
-}
-
-/// Checks the parameters of a class, and returns whether their number is in bounds.
-pub(super) fn parameters(parameters: &Field<'_>, errors: &mut Errors) -> bool {
-    if parameters.entries().count() > MOST_PARAMETERS {
-        errors.push(FieldError::too_long(
-            parameters.path.clone(),
-            MOST_PARAMETERS,
-        ));
-        return false;
-    }
-    if parameters.entries().any(|(key, _)| key.is_empty()) {
-        let path = parameters.path.clone();
-        errors.push(FieldError::invalid(path, "", "field can not be empty."));
-    }
-    if size(parameters) > MOST_PARAMETER_BYTES {
-        let path = parameters.path.clone();
-        errors.push(FieldError::too_long(path, MOST_PARAMETER_BYTES));
-    }
-    true
 }

@@ -40,9 +40,10 @@ pub(crate) fn ip_address(_: &Value, name: &str, _: bool) -> Vec<String> {
 
 /// The name of a class is checked, and a prefix only if there is no other error.
 pub(crate) fn device_class(_: &Value, name: &str, is_prefix: bool) -> Vec<String> {
-    match is_prefix {
-        true => Vec::new(),
-        false => NameSyntax::Subdomain.faults(name, false),
+    if is_prefix {
+        Vec::new()
+    } else {
+        NameSyntax::Subdomain.faults(name, false)
     }
 }
 

@@ -8,13 +8,15 @@ use fieldmanager_value::Value;
 
 use super::field::Field;
 use super::pods::scheduling::node_fields;
-use super::{attachments, claim, selector, volume_source};
+use super::{claim, selector, volume_source};
 use crate::amount::Amount;
 use crate::functions::edit::with_value_of;
 use crate::place::{Errors, IMMUTABLE, faults};
 use crate::table::{Edit, Path};
 use crate::{diff, shown};
 
+const MOST_PARAMETERS: usize = 512;
+const MOST_PARAMETER_BYTES: usize = 256 * 1024;
 const NOT_POSITIVE: &str = "must be greater than zero";
 
 /// The sources of volumes in the order in which Kubernetes looks for them.
@@ -383,7 +385,7 @@ pub(crate) fn storage_class(class: &Field<'_>, errors: &mut Errors) {
     if !name.is_empty() {
         faults(&provisioner.path, &name, qualified_name(&name), errors);
     }
-    attachments::parameters(&class.get("parameters"), errors);
+    parameters(&class.get("parameters"), errors);
     if !policy.is_empty() {
         policy.one_of(&["Delete", "Retain"], errors);
     }
@@ -480,4 +482,32 @@ pub(crate) fn driver(object: &Field<'_>, errors: &mut Errors) {
         .moved(spec.path.child("attachedRequired"))
         .immutable(errors);
     modes.immutable(errors);
+}
+
+/// Checks the parameters of a class, and returns whether their number is in bounds.
+pub(super) fn parameters(parameters: &Field<'_>, errors: &mut Errors) -> bool {
+    if parameters.entries().count() > MOST_PARAMETERS {
+        errors.push(FieldError::too_long(
+            parameters.path.clone(),
+            MOST_PARAMETERS,
+        ));
+        return false;
+    }
+    if parameters.entries().any(|(key, _)| key.is_empty()) {
+        let path = parameters.path.clone();
+        errors.push(FieldError::invalid(path, "", "field can not be empty."));
+    }
+    if text_bytes(parameters) > MOST_PARAMETER_BYTES {
+        let path = parameters.path.clone();
+        errors.push(FieldError::too_long(path, MOST_PARAMETER_BYTES));
+    }
+    true
+}
+
+/// The bytes of the keys and values of a map.
+pub(super) fn text_bytes(map: &Field<'_>) -> usize {
+    let entries = map.entries();
+    entries
+        .map(|(key, value)| key.len() + value.text().len())
+        .sum()
 }

@@ -144,6 +144,8 @@ fn declared(claim: &Field<'_>, errors: &mut Errors) {
             if let Some(exact) = exact_request(&request) {
                 declared_request(&exact, errors);
             }
+
+            // A request has alternatives in place of one exact form.
             let alternatives = request.get("firstAvailable");
             if alternatives.at_most_items(MOST_ALTERNATIVES, errors) {
                 distinct(&alternatives, text_of("name"), "DeviceSubRequest", errors);
@@ -447,9 +449,10 @@ fn binding(device: &Field<'_>, errors: &mut Errors) {
         }
     }
     if good.is_empty() != bad.is_empty() {
-        let (missing, name, other) = match good.is_empty() {
-            true => (good, "bindingConditions", "bindingFailureConditions"),
-            false => (bad, "bindingFailureConditions", "bindingConditions"),
+        let (missing, name, other) = if good.is_empty() {
+            (good, "bindingConditions", "bindingFailureConditions")
+        } else {
+            (bad, "bindingFailureConditions", "bindingConditions")
         };
         missing.invalid(format!("{name} are required to use {other}"), errors);
     }

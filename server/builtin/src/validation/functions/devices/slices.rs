@@ -91,9 +91,10 @@ fn node_choices(part: &Field<'_>, is_device: bool, errors: &mut Errors) -> Vec<&
         found.push("`nodeName`");
         name.name(NameSyntax::Subdomain, errors);
     } else if name.is_set() {
-        let detail = match is_device {
-            true => "must not be empty",
-            false => "must be either unset or set to a non-empty string",
+        let detail = if is_device {
+            "must not be empty"
+        } else {
+            "must be either unset or set to a non-empty string"
         };
         name.invalid_text(detail, errors);
     }
@@ -139,9 +140,11 @@ fn check_devices(spec: &Field<'_>, errors: &mut Errors) {
         let device = content(&device);
         !device.get("taints").is_empty() || !device.get("consumesCounters").is_empty()
     };
-    let most = match devices.items().any(is_special) {
-        true => MOST_SPECIAL_DEVICES,
-        false => MOST_DEVICES,
+    // Devices with taints or counters are larger, so fewer of them fit into an object.
+    let most = if devices.items().any(is_special) {
+        MOST_SPECIAL_DEVICES
+    } else {
+        MOST_DEVICES
     };
     if !devices.at_most_items(most, errors) {
         return;
@@ -186,6 +189,7 @@ fn check_device(device: &Field<'_>, live: Option<&Field<'_>>, errors: &mut Error
     }
 
     check_attributes(&attributes, errors);
+    // What the live device has already is not checked again.
     let is_same =
         |field: &Field<'_>, name| live.is_some_and(|live| live.get(name).value == field.value);
     if !is_same(&capacity, "capacity") {

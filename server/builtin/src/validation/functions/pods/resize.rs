@@ -32,7 +32,7 @@ pub(crate) fn resized_pod(new: &Field<'_>, errors: &mut Errors) {
     let (Some(spec), Some(old)) = (spec.place(), old.place()) else {
         return;
     };
-    super::metadata_and_spec(new, &spec, errors);
+    super::spec::metadata_and_spec(new, &spec, errors);
     let class = new.get("status").get("qosClass");
     // The class of a pod that has none yet follows from its spec.
     let known = live.get("status").get("qosClass");

@@ -7,10 +7,12 @@ use fieldmanager_structural::internal::{NameSyntax, qualified_name};
 use fieldmanager_value::Value;
 
 use super::super::formats;
+use super::annotations::{self, Annotations};
 use super::container::Pod;
 use super::{container, containers_of, resources, scheduling, security, volume, windows};
 use crate::place::{Errors, Place, faults};
 use crate::shown;
+use crate::validation::functions::field::Field;
 
 /// Checks the spec of a pod with a name, or that of a template.
 pub(super) fn pod_spec(spec: &Place<'_>, name: &str, errors: &mut Errors) {
@@ -279,4 +281,31 @@ fn names(spec: &Place<'_>, errors: &mut Errors) {
     spec.in_range("activeDeadlineSeconds", 1, i64::from(i32::MAX), errors);
     spec.label("hostname", errors);
     spec.label("subdomain", errors);
+}
+
+/// Checks what every pod has, new or changed.
+pub(super) fn metadata_and_spec(pod: &Field<'_>, spec: &Place<'_>, errors: &mut Errors) {
+    annotations::check(&Annotations::of(pod), spec, errors);
+    pod_spec(spec, pod.get("metadata").get("name").text(), errors);
+
+    // A token is issued for a service account, so a pod without one cannot project it.
+    if spec.text("serviceAccountName").is_empty() {
+        for volume in spec.items("volumes") {
+            let Some(projected) = volume.child("projected") else {
+                continue;
+            };
+            for source in projected.items("sources") {
+                if source.get("serviceAccountToken").is_some() {
+                    let detail = "must not be specified when serviceAccountName is not set";
+                    source.forbid("serviceAccountToken", detail, errors);
+                }
+            }
+        }
+    }
+
+    // These checks are not made for templates, so that stored workloads with such values stay valid.
+    spec.non_negative("terminationGracePeriodSeconds", errors);
+    for container in spec.items("containers").chain(spec.items("initContainers")) {
+        container::image_without_space(&container, errors);
+    }
 }

@@ -248,7 +248,7 @@ pub(crate) fn ephemeral_containers(pod: &Field<'_>, errors: &mut Errors) {
     let (Some(new), Some(old)) = (spec.place(), spec.before().place()) else {
         return;
     };
-    super::metadata_and_spec(pod, &new, errors);
+    super::spec::metadata_and_spec(pod, &new, errors);
     annotations::changes(pod, errors);
     // Nothing else about the pod of a kubelet is reported.
     if Annotations::of(&pod.before()).is_mirror() {
