@@ -13,3 +13,4 @@ mod pods;
 mod resources;
 mod stack;
 mod strategies;
+mod volumes;

@@ -86,6 +86,7 @@ pub(super) const KINDS: &[KindDescription] = &[
     },
     KindDescription {
         checks: checks::storage::volume,
+        subresource_checks: &[("status", checks::storage::volume_status)],
         warnings: warnings::storage::volume,
         has_phase_time: true,
         returns_deleted: true,

@@ -488,7 +488,8 @@ mod tests {
                 "PersistentVolumeClaim",
                 "status",
                 "status: {allocatedResourceStatuses: {cpu: NodeResizePending}, allocatedResources: {storage: '-1'}}",
-                "status.allocatedResourceStatuses: Unsupported value: \"cpu\": supported values: \"storage\"\n\
+                "Spec.accessModes: Required value\n\
+                 status.allocatedResourceStatuses: Unsupported value: \"cpu\": supported values: \"storage\"\n\
                  status.allocatedResources[storage]: Invalid value: -1: must be a valid resource quantity",
             ),
             (

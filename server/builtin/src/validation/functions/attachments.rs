@@ -93,7 +93,7 @@ fn inline_volume(spec: &Field<'_>, errors: &mut Errors) {
     let detail = "may only be Retain in the context of inline volumes";
     policy.forbid_if(!is_kept, detail, errors);
     forbid(&["nodeAffinity"], errors);
-    storage::sources(spec, errors);
+    storage::sources(spec, "", errors);
 
     forbid(&["storageClassName"], errors);
     let mode = spec.get("volumeMode");

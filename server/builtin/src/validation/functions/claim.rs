@@ -5,7 +5,7 @@ use fieldmanager_structural::{FieldError, FieldPath};
 use fieldmanager_value::{Map, Value};
 
 use super::field::Field;
-use super::selector;
+use super::{conditions, selector};
 use crate::amount::Amount;
 use crate::place::{Errors, NOT_NEGATIVE, Place, faults};
 
@@ -126,11 +126,17 @@ const RESIZE_STATES: [&str; 5] = [
 
 /// Checks the status of a claim.
 pub(crate) fn claim_status(claim: &Field<'_>, errors: &mut Errors) {
-    let status = claim.get("status");
+    let (spec, status) = (claim.get("spec"), claim.get("status"));
+    claim.require_version(errors);
+    // The path of this error has the Go name of the field, as in Kubernetes.
+    let path = FieldPath::root("Spec").child("accessModes");
+    spec.get("accessModes").moved(path).require("", errors);
     for (_, amount) in status.get("capacity").entries() {
         amount.valid_amount(errors);
     }
 
+    let health = status.get("healthStatus");
+    conditions::have_reasons(&health.get("healthConditions"), errors);
     let states = status.get("allocatedResourceStatuses");
     for (name, state) in states.entries() {
         claim_resource(name, &states.path, errors);

@@ -32,9 +32,7 @@ pub(super) fn check(conditions: &Field<'_>, errors: &mut Errors) {
         condition.get("lastTransitionTime").require("", errors);
         let reason = condition.get("reason");
         reason.require("", errors);
-        if !reason.is_empty() {
-            reason.faults(syntax::condition_reason(reason.text()), errors);
-        }
+        reason_syntax(&reason, errors);
         reason.at_most(MOST_REASON_BYTES, errors);
         condition.get("message").at_most(MOST_MESSAGE_BYTES, errors);
     }
@@ -47,6 +45,19 @@ pub(super) fn have_types(conditions: &Field<'_>, errors: &mut Errors) {
         let ty = condition.get("type");
         ty.unique(&mut seen, errors);
         ty.require("", errors);
+    }
+}
+
+/// Checks the syntax of the reasons of conditions that have one.
+pub(super) fn have_reasons(conditions: &Field<'_>, errors: &mut Errors) {
+    for condition in conditions.items() {
+        reason_syntax(&condition.get("reason"), errors);
+    }
+}
+
+fn reason_syntax(reason: &Field<'_>, errors: &mut Errors) {
+    if !reason.is_empty() {
+        reason.faults(syntax::condition_reason(reason.text()), errors);
     }
 }
 

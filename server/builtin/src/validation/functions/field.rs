@@ -245,6 +245,13 @@ impl<'v> Field<'v> {
         ));
     }
 
+    /// Requires the version of an object. The path is not that of the field, as in Kubernetes.
+    pub(super) fn require_version(&self, errors: &mut Errors) {
+        let version = self.get("metadata").get("resourceVersion");
+        let path = FieldPath::root("resourceVersion");
+        version.moved(path).require("", errors);
+    }
+
     /// Requires a string, list or map with something in it.
     pub(super) fn require(&self, detail: &str, errors: &mut Errors) {
         if self.is_empty() {

@@ -76,6 +76,55 @@ pub(super) fn is_host_port(text: &str) -> bool {
     }
 }
 
+/// Whether a text is the name of a target or an initiator of iSCSI, of one of three forms.
+pub(super) fn is_iscsi_name(name: &str) -> bool {
+    let has_digits = |start: &str, count: usize| {
+        name.strip_prefix(start).is_some_and(|rest| {
+            let mut rest = rest.chars();
+            let is_same_line = rest.next().is_some_and(|separator| separator != '\n');
+            let digits = rest.as_str();
+            let is_digit = |byte: u8| byte.is_ascii_alphanumeric();
+            is_same_line && digits.len() == count && digits.bytes().all(is_digit)
+        })
+    };
+    name.starts_with("iqn") && has_qualified_name(name)
+        || has_digits("eui", 16)
+        || has_digits("naa", 32)
+}
+
+/// Whether a text ends with a date and a host, a colon, and more: `iqn.2001-04.com.example:storage`. It may start with
+/// anything, and each of its colons can be that one.
+fn has_qualified_name(text: &str) -> bool {
+    const DATE: &str = "iqn.0000-00.";
+    let is_after = |c: char| {
+        !matches!(
+            c,
+            ',' | ';' | '*' | '&' | '$' | '|' | '\t' | '\n' | '\x0c' | '\r' | ' '
+        )
+    };
+    let is_host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+    let is_dated = |host: &str| {
+        let mut pairs = DATE.bytes().zip(host.bytes());
+        host.len() > DATE.len()
+            && pairs.all(|(form, byte)| form == byte || form == b'0' && byte.is_ascii_digit())
+    };
+
+    let kept = text.trim_end_matches(is_after).len();
+    let mut colons = text.match_indices(':').map(|(at, _)| at);
+    colons.any(|at| {
+        // What follows a colon reaches to the end of the text, and is not empty.
+        let host = text[..at]
+            .rsplit(|c| !is_host(c))
+            .next()
+            .unwrap_or_default();
+        let is_last = at >= kept && at + 1 < text.len();
+        is_last
+            && host
+                .match_indices("iqn.")
+                .any(|(start, _)| is_dated(&host[start..]))
+    })
+}
+
 /// The faults of a search path of resolvers: a subdomain whose labels may also have underscores inside and at the start.
 pub(super) fn search_path(path: &str) -> Vec<String> {
     let mut faults = Vec::new();

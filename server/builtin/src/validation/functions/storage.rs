@@ -65,7 +65,8 @@ pub(crate) fn volume(object: &Field<'_>, errors: &mut Errors) {
     if affinity.is_set() {
         node_affinity(&affinity.get("required"), errors);
     }
-    sources(&spec, errors);
+    let name = object.get("metadata").get("name");
+    sources(&spec, name.text(), errors);
     spec.get("storageClassName")
         .name_or_empty(NameSyntax::Subdomain, errors);
     let mode = spec.get("volumeMode");
@@ -90,8 +91,12 @@ pub(crate) fn volume(object: &Field<'_>, errors: &mut Errors) {
     }
 }
 
-/// Checks the sources of a volume, of which it has one.
-pub(super) fn sources(spec: &Field<'_>, errors: &mut Errors) {
+pub(crate) fn volume_status(volume: &Field<'_>, errors: &mut Errors) {
+    volume.require_version(errors);
+}
+
+/// Checks the sources of a volume with a name, of which it has one.
+pub(super) fn sources(spec: &Field<'_>, volume: &str, errors: &mut Errors) {
     let affinity = spec.get("nodeAffinity");
     // The first source is checked, and each further one is forbidden.
     let mut count = 0;
@@ -107,7 +112,7 @@ pub(super) fn sources(spec: &Field<'_>, errors: &mut Errors) {
             // A flexible volume may follow another one.
             _ if count == 1 || name == "flexVolume" => {
                 if let Some(source) = source.place() {
-                    volume_source::persistent(name, &source, errors);
+                    volume_source::persistent(name, &source, volume, errors);
                 }
                 if name == "local" && !affinity.is_set() {
                     affinity.missing("Local volume requires node affinity", errors);

@@ -3,7 +3,7 @@
 use fieldmanager_structural::internal::NameSyntax;
 use fieldmanager_structural::{FieldError, FieldPath};
 
-use super::formats::is_host_port;
+use super::formats::{is_host_port, is_iscsi_name};
 use crate::place::{Errors, Place};
 use crate::validation::syntax;
 
@@ -15,7 +15,6 @@ const REQUIRED: &[(&str, &[&str])] = &[
     ("glusterfs", &["endpoints", "path"]),
     ("rbd", &["monitors", "image"]),
     ("cephfs", &["monitors"]),
-    ("iscsi", &["targetPortal", "iqn"]),
     ("cinder", &["volumeID"]),
     ("flexVolume", &["driver"]),
     ("azureFile", &["secretName", "shareName"]),
@@ -27,8 +26,8 @@ const REQUIRED: &[(&str, &[&str])] = &[
     ("storageos", &["volumeName"]),
 ];
 
-/// Checks what a source with a name has in pods and in persistent volumes.
-pub(super) fn check(name: &str, source: &Place<'_>, is_persistent: bool, errors: &mut Errors) {
+/// Checks what a source with a name has in pods, and in persistent volumes, whose names are given.
+pub(super) fn check(name: &str, source: &Place<'_>, volume: Option<&str>, errors: &mut Errors) {
     let required = REQUIRED.iter().find(|(source, _)| *source == name);
     for field in required.into_iter().flat_map(|(_, fields)| *fields) {
         source.require(field, "", errors);
@@ -47,7 +46,8 @@ pub(super) fn check(name: &str, source: &Place<'_>, is_persistent: bool, errors:
         }
         "flocker" => flocker(source, errors),
         "quobyte" => quobyte(source, errors),
-        "iscsi" => iscsi(source, is_persistent, errors),
+        "gcePersistentDisk" | "awsElasticBlockStore" => partition(source, errors),
+        "iscsi" => iscsi(source, volume, errors),
         "fc" => fibre_channel(source, errors),
         "azureDisk" => azure_disk(source, errors),
         "storageos" => {
@@ -111,20 +111,35 @@ fn quobyte(source: &Place<'_>, errors: &mut Errors) {
     source.require("volume", "", errors);
 }
 
-fn iscsi(source: &Place<'_>, is_persistent: bool, errors: &mut Errors) {
-    let name = source.text("iqn");
-    if !name.is_empty()
-        && !["iqn", "eui", "naa"]
-            .iter()
-            .any(|start| name.starts_with(start))
-    {
-        // The message for pods is longer than that for persistent volumes.
-        let accepted = if is_persistent {
-            ""
-        } else {
-            " starting with iqn, eui, or naa"
-        };
-        source.invalid("iqn", &format!("must be valid format{accepted}"), errors);
+/// Checks the partition of a disk. The message names a range without 0, which means the whole disk.
+fn partition(source: &Place<'_>, errors: &mut Errors) {
+    let is_fault = source
+        .int("partition")
+        .is_some_and(|number| !(0..=255).contains(&number));
+    let detail = "must be between 1 and 255, inclusive";
+    source.invalid_if(is_fault, "partition", detail, errors);
+}
+
+/// Checks a source of iSCSI, with more checks if it is in a persistent volume, whose name is given.
+fn iscsi(source: &Place<'_>, volume: Option<&str>, errors: &mut Errors) {
+    source.require("targetPortal", "", errors);
+    let (portal, has_initiator) = (
+        source.text("targetPortal"),
+        source.get("initiatorName").is_some(),
+    );
+    // The name and the portal, with a colon between, are the name of an interface.
+    if volume.is_some_and(|volume| has_initiator && volume.len() + 1 + portal.len() > 64) {
+        let detail = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if \
+                      iscsi.initiatorName is specified.";
+        errors.push(FieldError::invalid(
+            source.at("targetportal"),
+            portal,
+            detail,
+        ));
+    }
+    let is_persistent = volume.is_some();
+    if source.require("iqn", "", errors) {
+        iscsi_name(source.at("iqn"), source.text("iqn"), is_persistent, errors);
     }
 
     source.in_range("lun", 0, 255, errors);
@@ -133,7 +148,31 @@ fn iscsi(source: &Place<'_>, is_persistent: bool, errors: &mut Errors) {
     if needs_secret && source.get("secretRef").is_none() {
         source.missing("secretRef", "", errors);
     }
-    secret_name(source, errors);
+    if is_persistent {
+        secret_name(source, errors);
+    }
+    // The path of these errors is in lower case, as in Kubernetes.
+    if has_initiator {
+        let (path, name) = (source.at("initiatorname"), source.text("initiatorName"));
+        iscsi_name(path, name, is_persistent, errors);
+    }
+}
+
+/// Checks the name of a target or an initiator, which is of one of three forms.
+fn iscsi_name(path: FieldPath, name: &str, is_persistent: bool, errors: &mut Errors) {
+    let has_form = ["iqn", "eui", "naa"]
+        .iter()
+        .any(|start| name.starts_with(start));
+    // The message for pods is longer than that for persistent volumes.
+    let accepted = if has_form || is_persistent {
+        ""
+    } else {
+        " starting with iqn, eui, or naa"
+    };
+    if !is_iscsi_name(name) {
+        let detail = format!("must be valid format{accepted}");
+        errors.push(FieldError::invalid(path, name, detail));
+    }
 }
 
 fn fibre_channel(source: &Place<'_>, errors: &mut Errors) {
@@ -195,14 +234,14 @@ pub(super) fn secret_name(source: &Place<'_>, errors: &mut Errors) {
 }
 
 /// Checks the source of a persistent volume.
-pub(super) fn persistent(name: &str, source: &Place<'_>, errors: &mut Errors) {
+pub(super) fn persistent(name: &str, source: &Place<'_>, volume: &str, errors: &mut Errors) {
     // Kubernetes gives the errors of this source a path that is not that of the field.
     match name {
         "gcePersistentDisk" => {
             let path = FieldPath::root("spec").child("persistentDisk");
-            check(name, &Place::new(&path, source.value), true, errors);
+            check(name, &Place::new(&path, source.value), Some(volume), errors);
         }
-        _ => check(name, source, true, errors),
+        _ => check(name, source, Some(volume), errors),
     }
 
     // Persistent volumes are in no namespace, so their secrets need one of their own.

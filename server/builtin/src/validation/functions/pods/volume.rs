@@ -188,7 +188,7 @@ fn sources(volume: &Place<'_>, pod: &str, errors: &mut Errors) {
             source.require(field, "", errors);
         }
 
-        volume_source::check(name, &source, false, errors);
+        volume_source::check(name, &source, None, errors);
         check(&source, errors);
         // The claim is named after the pod and the volume, so the two together must form a valid name.
         if *name == "ephemeral" && !pod.is_empty() && !volume.text("name").is_empty() {
