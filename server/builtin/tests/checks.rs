@@ -138,3 +138,115 @@ fn the_features_of_a_node_ascend() {
     assert_eq!(found, ["list must be sorted alphabetically", "\"A\""]);
     assert_eq!(faults.len(), 3, "{faults:?}");
 }
+
+#[test]
+fn a_lease_has_a_strategy_and_only_then_a_preferred_holder() {
+    let lease = |spec: &str| {
+        let object = format!("{{metadata: {{name: a, namespace: x}}, spec: {{{spec}}}}}");
+        errors("coordination.k8s.io/v1", "Lease", &object, None)
+    };
+    assert_eq!(lease("strategy: a/b, preferredHolder: c"), [""; 0]);
+    assert_eq!(lease("preferredHolder: ''"), [""; 0]);
+    let unknown = |shown: &str| {
+        format!(
+            "spec.strategy.strategy: Unsupported value: \"{shown}\": supported values: \"OldestEmulationVersion\""
+        )
+    };
+    assert_eq!(lease("strategy: c"), [unknown("c")]);
+    assert_eq!(
+        lease("strategy: '', preferredHolder: c"),
+        [
+            unknown(""),
+            "spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined"
+                .to_owned(),
+        ]
+    );
+    let faults = lease("strategy: a/b/c");
+    assert_eq!(faults.len(), 1);
+    let start =
+        "spec.strategy.strategy: Invalid value: \"a/b/c\": a valid label key must consist of";
+    assert!(faults[0].starts_with(start), "{faults:?}");
+}
+
+#[test]
+fn the_container_of_a_metric_has_a_resource_of_containers() {
+    let resource = |name: &str| {
+        let object = format!(
+            "{{metadata: {{name: a, namespace: x}}, spec: {{scaleTargetRef: {{kind: A, name: a, apiVersion: b/v1}}, \
+             minReplicas: 1, maxReplicas: 1, metrics: [{{type: ContainerResource, containerResource: {{name: {name}, \
+             container: c, target: {{type: Utilization, averageUtilization: 1}}}}}}]}}}}"
+        );
+        errors("autoscaling/v2", "HorizontalPodAutoscaler", &object, None)
+    };
+    let path = "spec.metrics[0].containerResource.name";
+    assert_eq!(resource("cpu"), [""; 0]);
+    assert_eq!(
+        resource("pods"),
+        [format!(
+            "{path}: Invalid value: \"pods\": must be a standard resource for containers"
+        )]
+    );
+    assert_eq!(
+        resource("requests.a/b"),
+        [format!(
+            "{path}: Invalid value: \"requests.a/b\": doesn't follow extended resource name standard"
+        )]
+    );
+}
+
+#[test]
+fn the_status_of_a_budget_has_reasons() {
+    let kind = GroupVersionKind::from_api_version_kind("policy/v1", "PodDisruptionBudget");
+    let budget = |reason: &str| {
+        Value::from_yaml(&format!(
+            "{{metadata: {{name: a, namespace: x, resourceVersion: '1'}}, status: {{conditions: [{{type: A, status: 'True', \
+             lastTransitionTime: '2026-01-02T00:00:00Z', reason: '{reason}'}}]}}}}"
+        ))
+        .unwrap()
+    };
+    let errors = validate_update(&kind, "status", &budget("a,"), &budget("a"));
+    let found: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        found,
+        [
+            "status.conditions[0].reason: Invalid value: \"a,\": a condition reason must start with alphabetic character, \
+          optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character \
+          or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for \
+          validation is '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')"
+        ]
+    );
+}
+
+#[test]
+fn a_rule_for_failures_has_a_limited_number_of_exit_codes() {
+    let job = |most: usize| {
+        let codes: Vec<String> = (1..=most).map(|code| code.to_string()).collect();
+        let object = format!(
+            "{{metadata: {{name: a, namespace: x}}, spec: {{selector: {{matchLabels: {{a: b}}}}, podFailurePolicy: {{rules: \
+             [{{action: Ignore, onExitCodes: {{operator: In, values: [{}]}}}}]}}, template: {{metadata: {{labels: {{a: \
+             b}}}}, spec: {{restartPolicy: Never}}}}}}}}",
+            codes.join(", ")
+        );
+        errors("batch/v1", "Job", &object, None)
+    };
+    let path = "spec.podFailurePolicy.rules[0].onExitCodes.values";
+    let found = |most: usize| {
+        let faults = job(most).into_iter();
+        faults
+            .filter(|fault| fault.starts_with(path))
+            .collect::<Vec<String>>()
+    };
+    assert_eq!(found(255), [""; 0]);
+    assert_eq!(
+        found(256),
+        [format!(
+            "{path}: Too many: 256: must have at most 255 items"
+        )]
+    );
+    assert_eq!(
+        found(0),
+        [format!(
+            "{path}: Invalid value: []: at least one value is required"
+        )]
+    );
+}

@@ -489,6 +489,7 @@ fn fits(scope: &str, name: &str) -> bool {
 
 /// Checks the status of a quota.
 pub(crate) fn quota_status(quota: &Field<'_>, errors: &mut Errors) {
+    quota.require_version(errors);
     let status = quota.get("status");
     for amounts in [status.get("hard"), status.get("used")] {
         for (name, value) in amounts.entries() {
@@ -554,13 +555,28 @@ pub(crate) fn namespace(namespace: &Field<'_>, errors: &mut Errors) {
 }
 
 pub(crate) fn lease(lease: &Field<'_>, errors: &mut Errors) {
-    let duration = lease.get("spec").get("leaseDurationSeconds");
+    let spec = lease.get("spec");
+    let duration = spec.get("leaseDurationSeconds");
     let is_low = duration.is_set() && duration.number() <= 0;
     duration.invalid_if(is_low, "must be greater than 0", errors);
-    lease
-        .get("spec")
-        .get("leaseTransitions")
-        .non_negative(errors);
+    spec.get("leaseTransitions").non_negative(errors);
+    let (strategy, holder) = (spec.get("strategy"), spec.get("preferredHolder"));
+    if strategy.is_set() {
+        lease_strategy(&strategy, errors);
+    }
+    let is_alone = !holder.is_empty() && strategy.is_empty();
+    let detail = "may only be specified if `strategy` is defined";
+    holder.forbid_if(is_alone, detail, errors);
+}
+
+/// Checks a strategy, of which only those of Kubernetes have no prefix. The name occurs twice in the path.
+fn lease_strategy(strategy: &Field<'_>, errors: &mut Errors) {
+    let strategy = strategy.moved(strategy.path.child("strategy"));
+    if strategy.text().contains('/') {
+        strategy.qualified(errors);
+    } else {
+        strategy.one_of(&["OldestEmulationVersion"], errors);
+    }
 }
 
 pub(crate) fn scale(scale: &Field<'_>, errors: &mut Errors) {

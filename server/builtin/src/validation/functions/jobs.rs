@@ -11,6 +11,8 @@ use super::{cron, network, pods, selector, workloads};
 use crate::place::{Errors, IMMUTABLE, Place};
 use crate::shown;
 
+const MOST_EXIT_CODES: usize = 255;
+
 /// Checks a job.
 pub(crate) fn job(object: &Field<'_>, errors: &mut Errors) {
     let Some(job) = object.place() else { return };
@@ -250,12 +252,6 @@ fn failure_policy(spec: &Place<'_>, policy: &Place<'_>, errors: &mut Errors) {
                 codes.invalid("containerName", detail, errors);
             }
 
-            codes.invalid_if(
-                codes.len("values") == 0,
-                "values",
-                "at least one value is required",
-                errors,
-            );
             exit_codes(codes, errors);
         }
 
@@ -296,8 +292,16 @@ fn has_container(spec: &Place<'_>, name: &str) -> bool {
     })
 }
 
-/// Checks that exit codes are different, in order, and none that no failure has.
+/// Checks that exit codes are different, in order, not too many, and none that no failure has.
 fn exit_codes(codes: &Place<'_>, errors: &mut Errors) {
+    let count = codes.len("values");
+    let detail = "at least one value is required";
+    codes.invalid_if(count == 0, "values", detail, errors);
+    if count > MOST_EXIT_CODES {
+        let path = codes.at("values");
+        errors.push(FieldError::too_many(path, count, MOST_EXIT_CODES));
+    }
+
     let mut seen = BTreeSet::new();
     let mut last = None;
     let mut is_ordered = true;
