@@ -148,3 +148,34 @@ fn containers_have_users_and_resources_of_their_pod() {
         ]
     );
 }
+
+#[test]
+fn reports_are_about_claims_and_volumes_of_the_pod() {
+    let spec = "containers: [{name: a, image: x}], volumes: [{name: v, emptyDir: {}}], \
+                resourceClaims: [{name: c, resourceClaimName: d}]";
+    let reports = "nodeAllocatableResourceClaimStatuses: [{resourceClaimName: e, mapping: [{name: pods, quantity: '-1'}]}, \
+                   {resourceClaimName: d, overhead: [{name: cpu}, {name: memory, perPod: '-1'}]}]";
+    let path = "status.nodeAllocatableResourceClaimStatuses";
+    assert_eq!(
+        errors(spec, reports, ""),
+        [
+            format!(
+                "{path}[0].resourceClaimName: Invalid value: \"e\": no mapping found in pod reference"
+            ),
+            format!(
+                "{path}[0].mapping[0].name: Invalid value: \"pods\": must be a node allocatable resource name"
+            ),
+            format!("{path}[0].mapping[0].quantity: Invalid value: \"-1\": must be non-negative"),
+            format!(
+                "{path}[1].overhead[0]: Invalid value: \"\": at least one of perPod or perContainer must be set"
+            ),
+            format!("{path}[1].overhead[1].perPod: Invalid value: \"-1\": must be non-negative"),
+        ]
+    );
+    let health =
+        "volumeHealth: [{name: v}, {name: w, healthConditions: [{reason: ''}, {reason: '1'}]}]";
+    let faults = errors(spec, health, "");
+    assert_eq!(faults[0], "status.volumeHealth[1].name: Not found: \"w\"");
+    let start = "status.volumeHealth[1].healthConditions[1].reason: Invalid value: \"1\": a condition reason must start with";
+    assert!(faults[1].starts_with(start), "{faults:?}");
+}

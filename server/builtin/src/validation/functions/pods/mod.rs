@@ -5,6 +5,7 @@ mod container;
 mod container_status;
 mod pod;
 mod probe;
+mod reports;
 mod resize;
 pub(super) mod resources;
 pub(super) mod scheduling;

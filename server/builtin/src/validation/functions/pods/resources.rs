@@ -83,7 +83,7 @@ pub(in super::super) fn overhead(path: &FieldPath, amounts: Value, errors: &mut 
     of_container(&Place::new(path, &limits), &BTreeSet::new(), errors);
 }
 
-fn is_huge_page(name: &str) -> bool {
+pub(super) fn is_huge_page(name: &str) -> bool {
     name.starts_with("hugepages-")
 }
 

@@ -8,7 +8,7 @@ use fieldmanager_value::Value;
 
 use super::super::formats;
 use super::annotations::{self, Annotations};
-use super::container_status;
+use super::{container_status, reports};
 use crate::place::{Errors, IMMUTABLE, Place, faults};
 use crate::shown;
 use crate::validation::functions::field::Field;
@@ -51,6 +51,8 @@ pub(crate) fn pod_status(pod: &Field<'_>, errors: &mut Errors) {
         return;
     };
     container_status::claims(&status, &spec, errors);
+    reports::allocatable(&pod.get("status"), &pod.get("spec"), errors);
+    reports::volume_health(&pod.get("status"), &pod.get("spec"), errors);
     addresses(&status, &live, errors);
     container_status::users(&status, &spec, errors);
     container_status::allocated(&status, &spec, errors);
