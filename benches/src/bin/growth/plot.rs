@@ -35,6 +35,7 @@ fn draw_one(area: &Area<'_>, sizes: &[usize], row: &Row) -> Result<(), Failed> {
     let mut chart = ChartBuilder::on(area)
         .caption(row.figure.title, ("sans-serif", 17))
         .margin(10)
+        .margin_right(34)
         .x_label_area_size(36)
         .y_label_area_size(62)
         .build_cartesian_2d(
@@ -51,6 +52,8 @@ fn draw_one(area: &Area<'_>, sizes: &[usize], row: &Row) -> Result<(), Failed> {
         .light_line_style(WHITE)
         .x_desc("objects")
         .y_desc(unit)
+        .x_label_formatter(&|objects| format!("{objects:.0}"))
+        .y_label_formatter(&|time| time.to_string())
         .draw()?;
 
     let style = RGBColor(0x1f, 0x77, 0xb4).stroke_width(2);
