@@ -59,6 +59,17 @@ async fn node_port_of_another_service_is_refused() {
         );
         assert_eq!(refused["message"], message);
     }
+    // A write on an earlier state is a conflict first.
+    let mut old = client.post(SERVICES, &wants("c", 30101)).await.expect(201);
+    let label = json!({"metadata": {"labels": {"a": "b"}}});
+    client
+        .merge(&format!("{SERVICES}/c"), &label)
+        .await
+        .expect(200);
+    old["spec"]["ports"][0]["nodePort"] = json!(30100);
+    client.put(&format!("{SERVICES}/c"), &old).await.expect(409);
+    client.delete(&format!("{SERVICES}/c")).await.expect(200);
+
     // The refused Service kept no address, and the port is free after its Service is gone.
     client.delete(&format!("{SERVICES}/a")).await.expect(200);
     let created = client.post(SERVICES, &wants("b", 30100)).await.expect(201);

@@ -58,9 +58,14 @@ impl Core {
     ) -> Result<Vec<Allocation>, Failure> {
         let spec = pending.object().get("spec");
         let is_equal = live.is_some_and(|live| live.get("spec") == spec);
+        // A write on an earlier state is a conflict, whatever it asks for.
+        let version = |object| text(object, &["metadata", "resourceVersion"]);
+        let wanted = version(pending.object());
+        let is_stale = !wanted.is_empty() && live.is_some_and(|live| version(live) != wanted);
         if !call.served.is(|kind| kind.has_allocations)
             || call.part() != Some(Subresource::Object)
             || is_equal
+            || is_stale
         {
             return Ok(Vec::new());
         }
