@@ -52,8 +52,9 @@ fn roles_and_bindings_allow_what_is_recorded() {
 }
 
 /// The recorded writes whose defaults or errors differ from those of the registries of Go. Most of them differ in checks
-/// that kube-apiserver declares, and that the recorded functions do not run.
-const KNOWN: usize = 147;
+/// that kube-apiserver declares, and that the recorded functions do not run, or that they leave out by an option which
+/// kube-apiserver does not have for new objects: huge pages that are no multiple of their size.
+const KNOWN: usize = 155;
 
 #[test]
 fn objects_get_the_defaults_and_errors_of_registries_as_recorded() {
@@ -63,12 +64,12 @@ fn objects_get_the_defaults_and_errors_of_registries_as_recorded() {
     assert!(differences.len() <= KNOWN, "{tally}");
     // Errors that the library lacks altogether are counted apart.
     assert!(
-        tally.get("verdicts", "refused by both, fewer errors") <= 99,
+        tally.get("verdicts", "refused by both, fewer errors") <= 56,
         "{tally}"
     );
     assert!(tally.get("operations", "create") >= 400, "{tally}");
     assert!(
-        tally.get("verdicts", "refused by both, equal") >= 777,
+        tally.get("verdicts", "refused by both, equal") >= 815,
         "{tally}"
     );
 }
