@@ -94,7 +94,7 @@ impl Core {
         }))
     }
 
-    /// Who has the token of a Secret; `None` if it is no such token. The Secret gets a label with the day of this use.
+    /// The user of a token that a Secret holds; `None` for another token. A label of the Secret notes the day of the use.
     async fn holder_of_secret(
         &self,
         issuer: &TokenIssuer,

@@ -218,7 +218,7 @@ impl Core {
         Ok((outcome, allocations))
     }
 
-    /// The outcome of a write whose object is complete, if it is valid and nobody refuses it.
+    /// Validates the complete object of a write, and asks the plugins and webhooks that may refuse it.
     async fn finished(
         &self,
         subject: &Subject<'_>,

@@ -137,7 +137,7 @@ impl Families {
         }
     }
 
-    /// Families that the request leaves out follow from its addresses.
+    /// Families that the request leaves out follow from its addresses, or else from the cluster.
     fn infer(&mut self, errors: &mut Vec<FieldError>) {
         for (at, address) in self.addresses.iter().enumerate().skip(self.families.len()) {
             match address.as_str() {
@@ -150,20 +150,20 @@ impl Families {
                 _ => self.families.push("IPv4".into()),
             }
         }
-    }
-
-    fn complete_free(&mut self) {
         if self.families.is_empty() {
             self.families.push("IPv4".into());
         }
+    }
+
+    fn complete_free(&mut self) {
         if let ([one], true) = (self.families.as_slice(), self.policy != SINGLE) {
             let other = if *one == "IPv4" { "IPv6" } else { "IPv4" };
             self.families.push(other.into());
         }
     }
 
-    /// Checks that the cluster has the families. A Service without any has that of the cluster.
-    fn check_cluster(&mut self) -> Result<(), Vec<FieldError>> {
+    /// Checks that the cluster has the families.
+    fn check_cluster(&self) -> Result<(), Vec<FieldError>> {
         let mut errors = Vec::new();
         if self.policy == REQUIRE_DUAL {
             let detail = "this cluster is not configured for dual-stack services";
@@ -178,9 +178,6 @@ impl Families {
             }
         }
 
-        if self.families.is_empty() {
-            self.families.push("IPv4".into());
-        }
         if errors.is_empty() {
             Ok(())
         } else {
