@@ -316,50 +316,6 @@ impl Set {
         })
     }
 
-    /// Returns the set extended by each declared field that is a prefix of one of its paths: a set with `.a.b` gains
-    /// `.a` if the type declares `a`. Map entries and list items are not added.
-    ///
-    /// Behaviour: `Set.EnsureNamedFieldsAreMembers` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
-    ///
-    /// ```
-    /// use fieldmanager_fieldpath::Set;
-    /// use fieldmanager_schema::Schema;
-    /// let schema = Schema::from_yaml("
-    /// types: [{name: app, map: {fields: [{name: labels, type: {map: {elementType: {scalar: string}}}}]}}]
-    /// ")?;
-    /// let set = Set::from_json(br#"{"f:labels":{"f:app":{}}}"#)?;
-    /// let app = schema.type_named("app").unwrap();
-    /// let all = set.ensure_named_fields_are_members(&schema, app.id());
-    /// assert_eq!(all.to_string(), ".labels\n.labels.app");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    #[doc(hidden)]
-    pub fn ensure_named_fields_are_members(&self, schema: &Schema, ty: TypeId) -> Set {
-        let atom = schema.atom(ty);
-        if atom.map.is_none() && atom.list.is_none() {
-            return self.clone();
-        }
-        self.map_nodes(|element, node| {
-            let (declared, below) = match (element, &atom.map, &atom.list) {
-                (PathElement::Field(name), Some(map), _) => {
-                    (map.field(name).is_some(), map.type_of(name))
-                }
-                (PathElement::Key(_), _, Some(list)) => (false, Some(list.element)),
-                _ => (false, None),
-            };
-            let children = match below {
-                Some(ty) => node.children.ensure_named_fields_are_members(schema, ty),
-                None => node.children.clone(),
-            };
-
-            node.with(
-                node.member || (declared && !node.children.is_empty()),
-                children,
-            )
-        })
-    }
-
     /// Returns the set with each node replaced by `f`. Unchanged nodes are shared.
     pub(crate) fn map_nodes(&self, f: impl Fn(&PathElement, &Node) -> Node) -> Set {
         let mut edits = NodeEdits::new();
@@ -373,6 +329,50 @@ impl Set {
         }
         Set(SortedMap::with_edits(&self.0, edits))
     }
+}
+
+/// Returns the set extended by each declared field that is a prefix of one of its paths: a set with `.a.b` gains
+/// `.a` if the type declares `a`. Map entries and list items are not added.
+///
+/// Behaviour: `Set.EnsureNamedFieldsAreMembers` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
+///
+/// ```
+/// use fieldmanager_fieldpath::internal::add_declared_fields;
+/// use fieldmanager_fieldpath::Set;
+/// use fieldmanager_schema::Schema;
+/// let schema = Schema::from_yaml("
+/// types: [{name: app, map: {fields: [{name: labels, type: {map: {elementType: {scalar: string}}}}]}}]
+/// ")?;
+/// let set = Set::from_json(br#"{"f:labels":{"f:app":{}}}"#)?;
+/// let app = schema.type_named("app").unwrap();
+/// let all = add_declared_fields(&set, &schema, app.id());
+/// assert_eq!(all.to_string(), ".labels\n.labels.app");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn add_declared_fields(set: &Set, schema: &Schema, ty: TypeId) -> Set {
+    let atom = schema.atom(ty);
+    if atom.map.is_none() && atom.list.is_none() {
+        return set.clone();
+    }
+    set.map_nodes(|element, node| {
+        let (declared, below) = match (element, &atom.map, &atom.list) {
+            (PathElement::Field(name), Some(map), _) => {
+                (map.field(name).is_some(), map.type_of(name))
+            }
+            (PathElement::Key(_), _, Some(list)) => (false, Some(list.element)),
+            _ => (false, None),
+        };
+        let children = match below {
+            Some(ty) => add_declared_fields(&node.children, schema, ty),
+            None => node.children.clone(),
+        };
+
+        node.with(
+            node.member || (declared && !node.children.is_empty()),
+            children,
+        )
+    })
 }
 
 #[cfg(test)]

@@ -48,16 +48,8 @@ impl Filter {
 }
 
 /// A step of a pattern.
-///
-/// ```
-/// use fieldmanager_fieldpath::internal::ElementMatcher;
-/// use fieldmanager_fieldpath::{Matcher, PathElement};
-/// let steps = [ElementMatcher::Element(PathElement::field("containers")), ElementMatcher::Any];
-/// assert_eq!(Matcher::prefix(steps), Matcher::prefixes([".containers[*]"])?);
-/// # Ok::<(), fieldmanager_fieldpath::Error>(())
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ElementMatcher {
+pub(crate) enum ElementMatcher {
     /// Any element.
     Any,
     /// This element.
@@ -70,11 +62,11 @@ pub enum ElementMatcher {
 /// both a wildcard and other steps, only the wildcard applies, as in the Go package.
 ///
 /// ```
-/// use fieldmanager_fieldpath::{Matcher, Set};
+/// use fieldmanager_fieldpath::{Filter, Matcher, Set};
 /// let images = Matcher::prefixes([".containers[*].image"])?;
 /// let set = Set::from_json(br#"{"f:containers":{"k:{\"name\":\"a\"}":{"f:image":{},"f:args":{}}}}"#)?;
-/// assert_eq!(images.filter(&set).to_string(), r#".containers[name="a"].image"#);
-/// assert_eq!(Matcher::all().filter(&set), set);
+/// assert_eq!(Filter::Include(images).apply(&set).to_string(), r#".containers[name="a"].image"#);
+/// assert_eq!(Filter::Include(Matcher::all()).apply(&set), set);
 /// # Ok::<(), fieldmanager_fieldpath::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,17 +84,6 @@ impl Matcher {
             all: true,
             members: Vec::new(),
         }
-    }
-
-    /// Creates a matcher for the paths that start with these steps.
-    ///
-    /// Steps after the first [`MAX_PATH_LENGTH`] have no effect, since no path of a set is longer.
-    ///
-    /// Behaviour: `PrefixMatcher` of `sigs.k8s.io/structured-merge-diff/v6/fieldpath`.
-    #[doc(hidden)]
-    pub fn prefix(steps: impl IntoIterator<Item = ElementMatcher>) -> Self {
-        let steps: Vec<_> = steps.into_iter().take(MAX_PATH_LENGTH).collect();
-        Self::from_sorted(&[&steps])
     }
 
     /// Creates a matcher for the paths that start with one of the patterns, which must be sorted.
@@ -150,41 +131,8 @@ impl Matcher {
         ))
     }
 
-    /// Returns a matcher for the paths that at least one of the two matches.
-    ///
-    /// ```
-    /// use fieldmanager_fieldpath::Matcher;
-    /// let both = Matcher::prefixes([".spec"])?.merge(&Matcher::prefixes([".status"])?);
-    /// assert_eq!(both, Matcher::prefixes([".spec", ".status"])?);
-    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
-    /// ```
-    #[must_use]
-    #[doc(hidden)]
-    pub fn merge(&self, other: &Matcher) -> Matcher {
-        if self.all || other.all {
-            return Matcher::all();
-        }
-        let mut members = self.members.clone();
-        for (step, below) in &other.members {
-            match members.binary_search_by(|(known, _)| known.cmp(step)) {
-                Ok(at) => {
-                    if let Some((_, known)) = members.get_mut(at) {
-                        *known = known.merge(below);
-                    }
-                }
-                Err(at) => members.insert(at, (step.clone(), below.clone())),
-            }
-        }
-
-        Matcher {
-            all: false,
-            members,
-        }
-    }
-
     /// Returns the matching paths of the set.
-    #[doc(hidden)]
-    pub fn filter(&self, set: &Set) -> Set {
+    pub(crate) fn filter(&self, set: &Set) -> Set {
         if self.all {
             return set.clone();
         }

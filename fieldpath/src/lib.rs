@@ -40,7 +40,8 @@ pub use set::{MAX_PATH_LENGTH, Paths, Set};
 /// Items for the other crates of the workspace; no part of the public interface.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::filter::ElementMatcher;
-    pub use crate::set::Node;
+    pub use crate::algebra::add_declared_fields;
+    pub use crate::owners::{edit_owners, is_reconciled_with, with_set};
+    pub use crate::set::{Node, path_longer_than, set_depth, set_under};
     pub use crate::set_builder::{Level, SetBuilder};
 }

@@ -94,34 +94,16 @@ impl VersionedSet {
         self.applied
     }
 
-    /// Returns the entry with another set. A recorded [reconciliation](Self::reconciled_with) is kept, which is correct
-    /// if the set is derived from the old one at the same type.
-    ///
-    /// ```
-    /// use fieldmanager_fieldpath::{Set, VersionedSet};
-    /// let entry = VersionedSet::new(Set::from_json(br#"{"f:a":{},"f:b":{}}"#)?, "v1", true);
-    /// let less = entry.with_set(Set::from_json(br#"{"f:b":{}}"#)?);
-    /// assert!(less.is_applied() && less.set().len() == 1);
-    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
-    /// ```
-    #[must_use]
-    #[doc(hidden)]
-    pub fn with_set(&self, set: Set) -> Self {
-        VersionedSet {
-            set,
-            ..self.clone()
-        }
-    }
-
     /// Records that the set needs no reconciliation with a type, so the set is not walked again.
     ///
     /// ```
+    /// use fieldmanager_fieldpath::internal::is_reconciled_with;
     /// use fieldmanager_fieldpath::{Set, VersionedSet};
     /// use fieldmanager_schema::Schema;
     /// let any = Schema::deduced();
     /// let entry = VersionedSet::new(Set::new(), "v1", true);
-    /// assert!(!entry.is_reconciled_with(&any));
-    /// assert!(entry.reconciled_with(any.clone()).is_reconciled_with(&any));
+    /// assert!(!is_reconciled_with(&entry, &any));
+    /// assert!(is_reconciled_with(&entry.reconciled_with(any.clone()), &any));
     /// ```
     #[must_use]
     #[doc(hidden)]
@@ -129,11 +111,29 @@ impl VersionedSet {
         self.reconciled = Some(ty);
         self
     }
+}
 
-    /// Whether the set is known to need no reconciliation with a type.
-    #[doc(hidden)]
-    pub fn is_reconciled_with(&self, ty: &Type) -> bool {
-        self.reconciled.as_ref() == Some(ty)
+/// Whether the set is known to need no reconciliation with a type.
+pub fn is_reconciled_with(entry: &VersionedSet, ty: &Type) -> bool {
+    entry.reconciled.as_ref() == Some(ty)
+}
+
+/// Returns the entry with another set. A recorded [reconciliation](VersionedSet::reconciled_with) is kept, which is correct
+/// if the set is derived from the old one at the same type.
+///
+/// ```
+/// use fieldmanager_fieldpath::internal::with_set;
+/// use fieldmanager_fieldpath::{Set, VersionedSet};
+/// let entry = VersionedSet::new(Set::from_json(br#"{"f:a":{},"f:b":{}}"#)?, "v1", true);
+/// let less = with_set(&entry, Set::from_json(br#"{"f:b":{}}"#)?);
+/// assert!(less.is_applied() && less.set().len() == 1);
+/// # Ok::<(), fieldmanager_fieldpath::Error>(())
+/// ```
+#[must_use]
+pub fn with_set(entry: &VersionedSet, set: Set) -> VersionedSet {
+    VersionedSet {
+        set,
+        ..entry.clone()
     }
 }
 
@@ -212,23 +212,6 @@ impl Owners {
         self.0.iter()
     }
 
-    /// Returns the owners with each given manager set to its entry, or removed if the entry is `None`. The names must
-    /// be sorted, without duplicates.
-    ///
-    /// ```
-    /// use fieldmanager_fieldpath::{Owners, Set, VersionedSet};
-    /// let entry = VersionedSet::new(Set::from_json(br#"{"f:a":{}}"#)?, "v1", true);
-    /// let owners: Owners = [("alice", entry.clone())].into_iter().collect();
-    /// let edited = owners.with_edits(vec![("alice".into(), None), ("bob".into(), Some(entry))]);
-    /// assert_eq!(edited.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["bob"]);
-    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
-    /// ```
-    #[must_use]
-    #[doc(hidden)]
-    pub fn with_edits(&self, edits: Vec<(Str, Option<VersionedSet>)>) -> Self {
-        Owners(self.0.with_edits(edits))
-    }
-
     /// Returns the changes from these owners to others: the symmetric difference of the two sets of a manager, its
     /// entire other set if the version changed, and the sets of managers present on only one side. Unchanged managers
     /// are omitted.
@@ -271,6 +254,23 @@ impl Owners {
 
         Owners(SortedMap::from_sorted(out))
     }
+}
+
+/// Returns the owners with each given manager set to its entry, or removed if the entry is `None`. The names must
+/// be sorted, without duplicates.
+///
+/// ```
+/// use fieldmanager_fieldpath::internal::edit_owners;
+/// use fieldmanager_fieldpath::{Owners, Set, VersionedSet};
+/// let entry = VersionedSet::new(Set::from_json(br#"{"f:a":{}}"#)?, "v1", true);
+/// let owners: Owners = [("alice", entry.clone())].into_iter().collect();
+/// let edited = edit_owners(&owners, vec![("alice".into(), None), ("bob".into(), Some(entry))]);
+/// assert_eq!(edited.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["bob"]);
+/// # Ok::<(), fieldmanager_fieldpath::Error>(())
+/// ```
+#[must_use]
+pub fn edit_owners(owners: &Owners, edits: Vec<(Str, Option<VersionedSet>)>) -> Owners {
+    Owners(owners.0.with_edits(edits))
 }
 
 impl<N: Into<Str>> FromIterator<(N, VersionedSet)> for Owners {

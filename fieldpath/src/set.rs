@@ -161,41 +161,6 @@ impl Set {
             .sum()
     }
 
-    /// The number of elements of the longest path. At most linear in the size of the set.
-    ///
-    /// ```
-    /// use fieldmanager_fieldpath::Set;
-    /// assert_eq!(Set::from_json(br#"{"f:labels":{"f:app":{}},"f:kind":{}}"#)?.depth(), 2);
-    /// assert_eq!(Set::new().depth(), 0);
-    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn depth(&self) -> usize {
-        self.nodes().fold(0, |deepest, (_, node)| {
-            if usize::from(node.levels) < deepest {
-                deepest
-            } else {
-                deepest.max(1 + node.children.depth())
-            }
-        })
-    }
-
-    /// Returns a path of more than `length` elements, if the set contains one. If no path is that long, this usually
-    /// visits only the top level.
-    ///
-    /// ```
-    /// use fieldmanager_fieldpath::Set;
-    /// let set = Set::from_json(br#"{"f:data":{"f:a":{}}}"#)?;
-    /// assert_eq!(set.path_longer_than(1).map(|path| path.to_string()).as_deref(), Some(".data.a"));
-    /// assert_eq!(set.path_longer_than(2), None);
-    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn path_longer_than(&self, length: usize) -> Option<Path> {
-        let mut path = Path::default();
-        self.find_longer(length, &mut path).then_some(path)
-    }
-
     fn find_longer(&self, left: usize, path: &mut Path) -> bool {
         self.nodes().any(|(element, node)| {
             if usize::from(node.levels) < left {
@@ -302,21 +267,6 @@ impl Set {
         self.0.get(element)
     }
 
-    /// Returns the paths that start with an element, without that element.
-    ///
-    /// ```
-    /// use fieldmanager_fieldpath::{PathElement, Set};
-    /// let set = Set::from_json(br#"{"f:labels":{"f:app":{}},"f:a":{}}"#)?;
-    /// assert_eq!(set.with_prefix(&PathElement::field("labels")).to_string(), ".app");
-    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn with_prefix(&self, element: &PathElement) -> Set {
-        self.get(element)
-            .map(|node| node.children.clone())
-            .unwrap_or_default()
-    }
-
     /// Iterates over the first elements of all paths with their nodes, in order.
     ///
     /// ```
@@ -347,6 +297,56 @@ impl Set {
             prefix: Path::new(),
         }
     }
+}
+
+/// The number of elements of the longest path. At most linear in the size of the set.
+///
+/// ```
+/// use fieldmanager_fieldpath::internal::set_depth;
+/// use fieldmanager_fieldpath::Set;
+/// assert_eq!(set_depth(&Set::from_json(br#"{"f:labels":{"f:app":{}},"f:kind":{}}"#)?), 2);
+/// assert_eq!(set_depth(&Set::new()), 0);
+/// # Ok::<(), fieldmanager_fieldpath::Error>(())
+/// ```
+pub fn set_depth(set: &Set) -> usize {
+    set.nodes().fold(0, |deepest, (_, node)| {
+        if usize::from(node.levels) < deepest {
+            deepest
+        } else {
+            deepest.max(1 + set_depth(&node.children))
+        }
+    })
+}
+
+/// Returns the paths that start with an element, without that element.
+///
+/// ```
+/// use fieldmanager_fieldpath::internal::set_under;
+/// use fieldmanager_fieldpath::{PathElement, Set};
+/// let set = Set::from_json(br#"{"f:labels":{"f:app":{}},"f:a":{}}"#)?;
+/// assert_eq!(set_under(&set, &PathElement::field("labels")).to_string(), ".app");
+/// # Ok::<(), fieldmanager_fieldpath::Error>(())
+/// ```
+pub fn set_under(set: &Set, element: &PathElement) -> Set {
+    set.get(element)
+        .map(|node| node.children.clone())
+        .unwrap_or_default()
+}
+
+/// Returns a path of more than `length` elements, if the set contains one. If no path is that long, this usually
+/// visits only the top level.
+///
+/// ```
+/// use fieldmanager_fieldpath::internal::path_longer_than;
+/// use fieldmanager_fieldpath::Set;
+/// let set = Set::from_json(br#"{"f:data":{"f:a":{}}}"#)?;
+/// assert_eq!(path_longer_than(&set, 1).map(|path| path.to_string()).as_deref(), Some(".data.a"));
+/// assert_eq!(path_longer_than(&set, 2), None);
+/// # Ok::<(), fieldmanager_fieldpath::Error>(())
+/// ```
+pub fn path_longer_than(set: &Set, length: usize) -> Option<Path> {
+    let mut path = Path::default();
+    set.find_longer(length, &mut path).then_some(path)
 }
 
 struct SetLevel<'a> {
@@ -456,7 +456,7 @@ mod tests {
         assert!(!set.has(&"c".parse::<Path>().unwrap()));
         assert!(!set.has(&[]));
         assert_eq!(
-            set.with_prefix(&PathElement::field("a")).to_string(),
+            set_under(&set, &PathElement::field("a")).to_string(),
             ".x\n.y\n.x.z"
         );
     }

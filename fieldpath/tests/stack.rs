@@ -3,7 +3,7 @@
 
 use std::thread;
 
-use fieldmanager_fieldpath::internal::{ElementMatcher, SetBuilder};
+use fieldmanager_fieldpath::internal::{SetBuilder, add_declared_fields, set_depth};
 use fieldmanager_fieldpath::{Filter, MAX_PATH_LENGTH, Matcher, Path, PathElement, Set};
 use fieldmanager_schema::Schema;
 
@@ -32,7 +32,7 @@ fn reading_and_writing_need_little_stack() {
     run(|| {
         let text = document(MAX_PATH_LENGTH, "{}");
         let set = Set::from_json(text.as_bytes()).unwrap();
-        assert_eq!(set.depth(), MAX_PATH_LENGTH);
+        assert_eq!(set_depth(&set), MAX_PATH_LENGTH);
         assert_eq!(set.to_json(), text);
         // Whitespace makes the fast reader fall back to the serde reader.
         assert_eq!(
@@ -67,7 +67,7 @@ fn operations_need_little_stack() {
         let other =
             Set::from_json(document(MAX_PATH_LENGTH - 1, r#"{"f:b":{}}"#).as_bytes()).unwrap();
         let both = set.union(&other);
-        assert_eq!((both.len(), both.depth()), (2, MAX_PATH_LENGTH));
+        assert_eq!((both.len(), set_depth(&both)), (2, MAX_PATH_LENGTH));
         assert_eq!(both.intersection(&set), set);
         assert_eq!(both.difference(&set), other);
         assert_eq!(both.recursive_difference(&set), other);
@@ -79,19 +79,11 @@ fn operations_need_little_stack() {
             "types: [{name: t, map: {fields: [{name: a, type: {namedType: t}}], elementType: {scalar: string}}}]",
         );
         let schema = schema.unwrap();
-        let all =
-            both.ensure_named_fields_are_members(&schema, schema.type_named("t").unwrap().id());
+        let all = add_declared_fields(&both, &schema, schema.type_named("t").unwrap().id());
         assert_eq!(all.len(), MAX_PATH_LENGTH + 1);
         let matcher = Matcher::prefixes([".a".repeat(100_000).as_str()]).unwrap();
-        assert_eq!(matcher.filter(&set), set);
-        assert_eq!(
-            matcher,
-            Matcher::prefix(vec![
-                ElementMatcher::Element(PathElement::field("a"));
-                100_000
-            ])
-        );
-        assert_eq!(matcher.merge(&matcher.clone()), matcher);
+        assert_eq!(matcher.clone(), matcher);
+        assert_eq!(Filter::Include(matcher).apply(&set), set);
     });
 }
 
@@ -109,7 +101,7 @@ fn paths_longer_than_the_limit_are_ignored() {
             assert!(!set.has(&path(n)));
             assert_eq!(path(n).to_string().parse::<Path>().unwrap(), path(n));
         }
-        assert_eq!((set.len(), set.depth()), (1, MAX_PATH_LENGTH));
+        assert_eq!((set.len(), set_depth(&set)), (1, MAX_PATH_LENGTH));
         let mut deep = Set::new();
         for _ in 0..2_000 {
             let mut builder = SetBuilder::default();
@@ -118,10 +110,10 @@ fn paths_longer_than_the_limit_are_ignored() {
             deep = builder.build();
         }
         assert_eq!(
-            (deep.len(), deep.depth()),
+            (deep.len(), set_depth(&deep)),
             (MAX_PATH_LENGTH, MAX_PATH_LENGTH)
         );
         assert_eq!(Set::from_json(deep.to_json().as_bytes()), Ok(deep.clone()));
-        assert_eq!(deep.union(&set).depth(), MAX_PATH_LENGTH);
+        assert_eq!(set_depth(&deep.union(&set)), MAX_PATH_LENGTH);
     });
 }

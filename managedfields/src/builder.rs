@@ -15,11 +15,12 @@ use crate::settings::{Defaulter, Settings};
 /// Collects the options of a [`FieldManager`].
 ///
 /// ```
+/// use fieldmanager_managedfields::internal::manager_version;
 /// use fieldmanager_managedfields::FieldManager;
 /// use fieldmanager_openapi::GroupVersionKind;
 /// let kind = GroupVersionKind::from_api_version_kind("v1", "ConfigMap");
 /// let manager = FieldManager::builder(kind).max_updaters(20).build()?;
-/// assert_eq!(manager.version().as_str(), "v1");
+/// assert_eq!(manager_version(&manager).as_str(), "v1");
 /// # Ok::<(), fieldmanager_openapi::KindError>(())
 /// ```
 #[derive(Clone)]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use fieldmanager_merge::{Conflict, Conflicts};
 
-use crate::identity::Identity;
+use crate::identity::{Identity, display_name};
 use crate::status::{Cause, Status};
 
 /// The maximum number of conflicts in the message and the causes of a [`Status`]. Their managers and paths take at most
@@ -14,7 +14,7 @@ pub const MAX_CAUSES: usize = 1000;
 /// The manager of a conflict in messages.
 fn manager(conflict: &Conflict) -> String {
     match Identity::of_identifier(&conflict.manager) {
-        Some(identity) => identity.display_name(),
+        Some(identity) => display_name(&identity),
         None => fieldmanager_value::internal::go_format::quote(&conflict.manager),
     }
 }

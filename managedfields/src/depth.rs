@@ -1,5 +1,6 @@
 //! The limit on the nesting of an object, so that it can be read again with its managed fields.
 
+use fieldmanager_fieldpath::internal::path_longer_than;
 use fieldmanager_fieldpath::{Path, PathElement};
 use fieldmanager_value::{MAX_DEPTH, Value};
 
@@ -49,7 +50,7 @@ pub(crate) fn check_depth(
     // An entry stores paths some levels below the root of the object, so they have a lower limit than the object.
     let mut owned = managed.owners.iter().map(|(_, owned)| owned.set());
     let longer = owned
-        .find_map(|set| set.path_longer_than(MAX_OWNED_DEPTH))
+        .find_map(|set| path_longer_than(set, MAX_OWNED_DEPTH))
         .map(too_deep(MAX_OWNED_DEPTH));
 
     // An object that was validated as it is has no excessive depth.

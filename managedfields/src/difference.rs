@@ -10,13 +10,14 @@ use fieldmanager_value::{Str, Value};
 
 use crate::error::Error;
 use crate::identity::Identity;
-use crate::managed_fields::ManagedFields;
+use crate::managed_fields::{ManagedFields, decode_lossy};
 use crate::manager::FieldManager;
 use crate::object::with_list;
 
 /// The effect of a request on the fields of an object and on their owners.
 ///
 /// ```
+/// use fieldmanager_managedfields::internal::compare_objects;
 /// use fieldmanager_managedfields::{ApplyRequest, FieldManager};
 /// use fieldmanager_openapi::GroupVersionKind;
 /// use fieldmanager_value::Value;
@@ -25,7 +26,7 @@ use crate::object::with_list;
 /// let live = manager.apply(ApplyRequest::new(&Value::Null, &config(1)?).manager("ci"))?.object;
 /// let new = manager.apply(ApplyRequest::new(&live, &config(2)?).manager("ops").force())?.object;
 ///
-/// let difference = manager.difference(&live, &new)?;
+/// let difference = compare_objects(&manager, &live, &new)?;
 /// assert_eq!(difference.changes[0].to_string(), r#".data.n: "1" -> "2""#);
 /// let mut ownership = difference.ownership.iter();
 /// let lost = ownership.find(|change| change.identity.manager.as_str() == "ci").ok_or("no change")?;
@@ -47,6 +48,7 @@ pub struct Difference {
 /// A field that changes.
 ///
 /// ```
+/// use fieldmanager_managedfields::internal::compare_objects;
 /// use fieldmanager_managedfields::FieldManager;
 /// use fieldmanager_openapi::GroupVersionKind;
 /// use fieldmanager_value::Value;
@@ -54,7 +56,7 @@ pub struct Difference {
 /// let manager = FieldManager::builder(kind).build()?;
 /// let live = Value::from_yaml("{apiVersion: apps/v1, kind: Deployment, spec: {paused: true, replicas: 2}}")?;
 /// let new = Value::from_yaml("{apiVersion: apps/v1, kind: Deployment, spec: {paused: true}}")?;
-/// let difference = manager.difference(&live, &new)?;
+/// let difference = compare_objects(&manager, &live, &new)?;
 /// assert_eq!(difference.changes[0].to_string(), ".spec.replicas: 2 -> nothing");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -96,33 +98,6 @@ pub struct OwnershipChange {
 }
 
 impl FieldManager {
-    /// The difference between the live object and a new one.
-    ///
-    /// # Errors
-    ///
-    /// If an object does not fit its type, or cannot be converted to the version of the field manager.
-    #[doc(hidden)]
-    pub fn difference(&self, live: &Value, new: &Value) -> Result<Difference, Error> {
-        // Entries that cannot be read have failed the request, or were dropped by a field manager that recovers.
-        let owners = |object: &Value| ManagedFields::decode_lossy(object.managed_fields()).managed;
-        let ownership = ownership(&owners(live), &owners(new));
-        let old = self.for_comparison(live, "convert live object to proper version")?;
-        let new = self.for_comparison(new, "convert new object to proper version")?;
-        let comparison = old.compare(&new).map_err(|source| {
-            Error::Merge(fieldmanager_merge::Error::Typed {
-                stage: Stage::Compare,
-                source,
-            })
-        })?;
-        let changes = changes(&old, &new, &comparison);
-
-        Ok(Difference {
-            comparison,
-            changes,
-            ownership,
-        })
-    }
-
     /// An object without its entries, at the version of the field manager.
     fn for_comparison(&self, object: &Value, action: &'static str) -> Result<TypedValue, Error> {
         let object = self
@@ -131,6 +106,36 @@ impl FieldManager {
         self.settings
             .typed(&object, action, false, Duplicates::Allow)
     }
+}
+
+/// The difference between the live object and a new one.
+///
+/// # Errors
+///
+/// If an object does not fit its type, or cannot be converted to the version of the field manager.
+pub fn compare_objects(
+    manager: &FieldManager,
+    live: &Value,
+    new: &Value,
+) -> Result<Difference, Error> {
+    // Entries that cannot be read have failed the request, or were dropped by a field manager that recovers.
+    let owners = |object: &Value| decode_lossy(object.managed_fields()).managed;
+    let ownership = ownership(&owners(live), &owners(new));
+    let old = manager.for_comparison(live, "convert live object to proper version")?;
+    let new = manager.for_comparison(new, "convert new object to proper version")?;
+    let comparison = old.compare(&new).map_err(|source| {
+        Error::Merge(fieldmanager_merge::Error::Typed {
+            stage: Stage::Compare,
+            source,
+        })
+    })?;
+    let changes = changes(&old, &new, &comparison);
+
+    Ok(Difference {
+        comparison,
+        changes,
+        ownership,
+    })
 }
 
 fn changes(old: &TypedValue, new: &TypedValue, comparison: &Comparison) -> Vec<Change> {

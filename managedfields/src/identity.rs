@@ -135,32 +135,32 @@ impl Identity {
             subresource: text("subresource"),
         })
     }
+}
 
-    /// The manager in messages: `"ci" with subresource "status" using apps/v1`.
-    ///
-    /// Behaviour: the conflict errors of `k8s.io/apimachinery/pkg/util/managedfields`.
-    ///
-    /// ```
-    /// use fieldmanager_managedfields::{Identity, Operation};
-    /// let updater = Identity::new("ci", Operation::Update, "v1", "status");
-    /// assert_eq!(updater.display_name(), r#""ci" with subresource "status" using v1"#);
-    /// ```
-    #[doc(hidden)]
-    pub fn display_name(&self) -> String {
-        let mut out = fieldmanager_value::internal::go_format::quote(&self.manager);
-        if !self.subresource.is_empty() {
-            out.push_str(" with subresource ");
-            out.push_str(&fieldmanager_value::internal::go_format::quote(
-                &self.subresource,
-            ));
-        }
-
-        if self.operation == Operation::Update {
-            out.push_str(" using ");
-            out.push_str(self.api_version.as_str());
-        }
-        out
+/// The manager in messages: `"ci" with subresource "status" using apps/v1`.
+///
+/// Behaviour: the conflict errors of `k8s.io/apimachinery/pkg/util/managedfields`.
+///
+/// ```
+/// use fieldmanager_managedfields::internal::display_name;
+/// use fieldmanager_managedfields::{Identity, Operation};
+/// let updater = Identity::new("ci", Operation::Update, "v1", "status");
+/// assert_eq!(display_name(&updater), r#""ci" with subresource "status" using v1"#);
+/// ```
+pub fn display_name(identity: &Identity) -> String {
+    let mut out = fieldmanager_value::internal::go_format::quote(&identity.manager);
+    if !identity.subresource.is_empty() {
+        out.push_str(" with subresource ");
+        out.push_str(&fieldmanager_value::internal::go_format::quote(
+            &identity.subresource,
+        ));
     }
+
+    if identity.operation == Operation::Update {
+        out.push_str(" using ");
+        out.push_str(identity.api_version.as_str());
+    }
+    out
 }
 
 #[cfg(test)]

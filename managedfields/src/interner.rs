@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use ahash::RandomState;
 use fieldmanager_fieldpath::{Error, Owners, Set};
 use fieldmanager_structural::internal::ObjectExt as _;
+use fieldmanager_value::internal::shared_text;
 use fieldmanager_value::{List, MAX_DEPTH, Map, Str, Value};
 
 use crate::object::with_list;
@@ -29,11 +30,11 @@ use crate::object::with_list;
 /// decoding; for a long definition, most of whose levels are equal, it takes as long as decoding. An unknown `fieldsV1`
 /// costs this in addition. The benefit is memory. Equality decides, never the hash, so a collision only reduces sharing.
 ///
-/// An interner keeps at most [`capacity`](Self::capacity) sets, as many strings, and as many combinations of entries, in
+/// An interner keeps at most as many sets as [its capacity](Self::with_capacity), as many strings, and as many combinations of entries, in
 /// buckets of four by their hash. A new value replaces the least recently used one of its bucket, so an interner does not
 /// grow with the number of calls, and needs no notice when objects are dropped. Its tables take about 72 bytes for each
 /// set of the capacity, from the first use on, and it keeps at most as many `fieldsV1` alive, with their sets, as its
-/// capacity. [`clear`](Self::clear) releases everything.
+/// capacity.
 ///
 /// Behaviour: `FieldsV1` of `k8s.io/apimachinery/pkg/apis/meta/v1`, which, built with the tag `fieldsv1string`, stores
 /// equal strings once for the whole process (`unique.Handle`). Go never shares the sets made of them.
@@ -106,30 +107,6 @@ impl Interner {
         }
     }
 
-    /// The maximum number of sets.
-    #[doc(hidden)]
-    pub fn capacity(&self) -> usize {
-        self.fields.capacity
-    }
-
-    /// The number of `fieldsV1`. The call counts them.
-    #[doc(hidden)]
-    pub fn len(&self) -> usize {
-        self.fields.len()
-    }
-
-    /// Whether it keeps no `fieldsV1`.
-    #[doc(hidden)]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Removes everything. Objects keep what they share.
-    #[doc(hidden)]
-    pub fn clear(&mut self) {
-        *self = Self::with_capacity(self.capacity());
-    }
-
     /// The same object, whose entries share their `fieldsV1`, names and versions with those of earlier objects. Nothing is
     /// decoded; entries that cannot be decoded are unchanged.
     ///
@@ -177,7 +154,7 @@ impl Interner {
             };
             let shared = match own {
                 Value::String(text) => {
-                    let text = text.as_shared();
+                    let text = shared_text(text);
                     text.map(|text| Value::from(self.text(text, || text.clone())))
                 }
                 value => self
@@ -191,26 +168,6 @@ impl Interner {
         }
 
         (!edits.is_empty()).then(|| Value::Map(entry.with_edits(edits)))
-    }
-
-    /// The set of a `fieldsV1`. A known one is not decoded again.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Set::from_value`].
-    ///
-    /// ```
-    /// use fieldmanager_managedfields::Interner;
-    /// use fieldmanager_value::Value;
-    /// let mut interner = Interner::default();
-    /// let read = || Value::from_json(r#"{"f:data":{"f:a":{}}}"#);
-    /// let (one, other) = (interner.fields(&read()?)?, interner.fields(&read()?)?);
-    /// assert!(one.ptr_eq(&other));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn fields(&mut self, fields_v1: &Value) -> Result<Set, Error> {
-        self.set_at(fingerprint(&self.hashes, fields_v1), fields_v1)
     }
 
     fn set_at(&mut self, hash: Option<u64>, value: &Value) -> Result<Set, Error> {
@@ -298,6 +255,7 @@ impl<T: Clone> ValueTable<T> {
         }
     }
 
+    #[cfg(test)]
     fn len(&self) -> usize {
         self.slots.iter().flatten().count()
     }
@@ -371,6 +329,9 @@ fn fingerprint(hashes: &RandomState, value: &Value) -> Option<u64> {
 }
 
 #[cfg(test)]
+mod sharing_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -389,7 +350,7 @@ mod tests {
                 assert!(set.ptr_eq(&interner.set_at(Some(7), &value(text)).unwrap()));
             }
         }
-        assert_eq!(interner.len(), 3);
+        assert_eq!(interner.fields.len(), 3);
     }
 
     #[test]
@@ -444,12 +405,22 @@ mod tests {
             })
         };
         let mut interner = Interner::default();
-        assert!(interner.fields(&deep(MAX_DEPTH - 1)).is_ok());
-        assert_eq!(interner.len(), 1);
+        assert!(
+            interner
+                .set_at(
+                    fingerprint(&interner.hashes, &deep(MAX_DEPTH - 1)),
+                    &deep(MAX_DEPTH - 1)
+                )
+                .is_ok()
+        );
+        assert_eq!(interner.fields.len(), 1);
         assert_eq!(
-            interner.fields(&deep(MAX_DEPTH + 2)),
+            interner.set_at(
+                fingerprint(&interner.hashes, &deep(MAX_DEPTH + 2)),
+                &deep(MAX_DEPTH + 2)
+            ),
             Set::from_value(&deep(MAX_DEPTH + 2))
         );
-        assert_eq!(interner.len(), 1);
+        assert_eq!(interner.fields.len(), 1);
     }
 }

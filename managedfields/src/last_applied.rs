@@ -6,7 +6,7 @@ use fieldmanager_fieldpath::Set;
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_typed::Duplicates;
-use fieldmanager_value::internal::Escape;
+use fieldmanager_value::internal::{Escape, write_json};
 use fieldmanager_value::{Map, Str, Value};
 
 use crate::settings::Settings;
@@ -50,7 +50,7 @@ pub(crate) fn renewed(object: &Value, config: &Value) -> Value {
         return object.clone();
     }
     let mut text = String::new();
-    with_annotation(config, None).write_json_escaped(&mut text, Escape::Go);
+    write_json(&with_annotation(config, None), &mut text, Escape::Go);
     text.push('\n');
     let renewed = with_annotation(object, Some(&text));
     let size = |(name, value): (&Str, &Value)| name.len() + value.as_str().map_or(0, str::len);

@@ -74,13 +74,18 @@ pub use fieldmanager_merge::ConvertError;
 pub mod internal {
     pub use crate::cap::ANCIENT_CHANGES;
     pub use crate::csa::{find_owners, owners_patch};
-    pub use crate::difference::{Change, Difference, OwnershipChange};
+    pub use crate::difference::{Change, Difference, OwnershipChange, compare_objects};
+    pub use crate::identity::display_name;
     pub use crate::last_applied::LAST_APPLIED;
     pub use crate::lint::{Finding, LintOptions, LintReport, ManagerSize, Severity, lint};
-    pub use crate::managed_fields::Decoded;
+    pub use crate::managed_fields::{Decoded, decode_last, decode_lossy};
+    pub use crate::manager::{manager_version, update_no_errors, with_unions};
+    pub use crate::migrate::selected_entries;
     pub use crate::objects::map_object;
+    pub use crate::options::kind_of_patch;
     pub use crate::outcome::UncheckedOutcome;
-    pub use crate::unowned::merge_unowned;
+    pub use crate::scale::to_parent_as_server;
+    pub use crate::unowned::{merge_unowned, merge_unowned_fields};
     pub use crate::update::BEFORE_FIRST_APPLY;
     pub use fieldmanager_structural::MAX_MANAGER;
 }

@@ -10,8 +10,8 @@ use fieldmanager_value::{Map, Str, Value};
 
 use crate::cap::ANCIENT_CHANGES;
 use crate::entry::{Entry, EntryError};
-use crate::identity::{Identity, Operation};
-use crate::managed_fields::{Decoded, ManagedFields};
+use crate::identity::{Identity, Operation, display_name};
+use crate::managed_fields::{Decoded, decode_lossy};
 
 use crate::update::BEFORE_FIRST_APPLY;
 
@@ -146,7 +146,6 @@ pub enum Severity {
 
 impl Severity {
     /// `note`, `warning` or `error`.
-    #[doc(hidden)]
     pub fn name(self) -> &'static str {
         match self {
             Severity::Note => "note",
@@ -193,15 +192,15 @@ impl fmt::Display for Finding {
                 write!(
                     f,
                     "{} has several entries, of which an API server reads the last",
-                    identity.display_name()
+                    display_name(identity)
                 )
             }
             Finding::OwnsNothingAlone { identity, appliers } => {
-                let appliers: Vec<String> = appliers.iter().map(Identity::display_name).collect();
+                let appliers: Vec<String> = appliers.iter().map(display_name).collect();
                 write!(
                     f,
                     "{} owns only fields that {} applies too, and keeps them from being removed: drop its entry",
-                    identity.display_name(),
+                    display_name(identity),
                     appliers.join(" or ")
                 )
             }
@@ -229,7 +228,7 @@ impl fmt::Display for Finding {
             } => write!(
                 f,
                 "{} has an entry at {version}, which is not served ({} is): the next write drops it",
-                identity.display_name(),
+                display_name(identity),
                 list(served)
             ),
             Finding::BeforeFirstApply { alone, all } => write!(
@@ -332,7 +331,7 @@ pub fn lint(object: &Value, options: &LintOptions) -> LintReport {
     };
 
     // Entries that can be read are examined even if others cannot.
-    let Decoded { managed, faults } = ManagedFields::decode_lossy(Some(list));
+    let Decoded { managed, faults } = decode_lossy(Some(list));
     let entries = managed.entries();
     let refused = refused(list, &faults);
 

@@ -74,31 +74,7 @@ impl ManagedFields {
     ///
     /// Behaviour: `DecodeManagedFields` of `k8s.io/apimachinery/pkg/util/managedfields`.
     pub fn decode(list: Option<&Value>) -> Result<Self, EntryError> {
-        Self::decode_lossy(list).without_faults()
-    }
-
-    /// Reads the entries of a list that can be read, and returns the errors of the others.
-    ///
-    /// ```
-    /// use fieldmanager_managedfields::ManagedFields;
-    /// use fieldmanager_value::Value;
-    /// let list = Value::from_json(r#"[
-    ///     {"manager": "ci", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
-    ///      "fieldsV1": {"f:data": {}}},
-    ///     {"manager": "old", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV0"}
-    /// ]"#)?;
-    /// let decoded = ManagedFields::decode_lossy(Some(&list));
-    /// assert_eq!(decoded.managed.len(), 1);
-    /// assert_eq!(decoded.faults[0].manager.as_deref(), Some("old"));
-    /// # Ok::<(), fieldmanager_value::Error>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn decode_lossy(list: Option<&Value>) -> Decoded {
-        let mut decoded = Decoded::default();
-        for entry in read_entries(list, &mut Set::from_value, &mut decoded.faults) {
-            decoded.managed.add(entry);
-        }
-        decoded
+        decode_lossy(list).without_faults()
     }
 
     /// As [`decode`](Self::decode) with an [`Interner`]: sets that it knows from other objects are shared and not decoded
@@ -107,21 +83,10 @@ impl ManagedFields {
     /// # Errors
     ///
     /// [`EntryError`] of the first entry that cannot be read.
-    ///
-    /// ```
-    /// use fieldmanager_managedfields::{Interner, ManagedFields};
-    /// use fieldmanager_value::Value;
-    /// let read = || Value::from_json(r#"[{"manager": "ci", "operation": "Apply", "apiVersion": "v1",
-    ///     "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {"f:a": {}}}}]"#);
-    /// let mut interner = Interner::default();
-    /// let one = ManagedFields::decode_with(Some(&read()?), &mut interner)?;
-    /// let other = ManagedFields::decode_with(Some(&read()?), &mut interner)?;
-    /// assert_eq!(one, ManagedFields::decode(Some(&read()?))?);
-    /// assert!(one.entries()[0].fields.ptr_eq(&other.entries()[0].fields));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn decode_with(list: Option<&Value>, interner: &mut Interner) -> Result<Self, EntryError> {
+    pub(crate) fn decode_with(
+        list: Option<&Value>,
+        interner: &mut Interner,
+    ) -> Result<Self, EntryError> {
         let mut decoded = Decoded::default();
         let mut fingerprint = Fingerprint::default();
         let entries = read_entries(
@@ -164,20 +129,6 @@ impl ManagedFields {
     /// Adds an entry. If there is one with the same identity, they are united.
     pub fn add(&mut self, entry: Entry) {
         self.add_as(entry.identity().identifier(), entry);
-    }
-
-    /// Reads a list as [`decode_lossy`](Self::decode_lossy) does, but the last of several entries with one identity counts
-    /// alone, as in an API server.
-    #[doc(hidden)]
-    pub fn decode_last(list: Option<&Value>) -> Decoded {
-        let mut decoded = Decoded::default();
-        for entry in read_entries(list, &mut Set::from_value, &mut decoded.faults) {
-            let identifier = entry.identity().identifier();
-            decoded.managed.owners.remove(&identifier);
-            decoded.managed.times.remove(&identifier);
-            decoded.managed.add_as(identifier, entry);
-        }
-        decoded
     }
 
     /// Sets or removes the time of an entry.
@@ -279,6 +230,43 @@ impl ManagedFields {
     pub fn set_in(&self, object: &Value) -> Value {
         with_list(object, self.encode())
     }
+}
+
+/// Reads a list as [`decode_lossy`] does, but the last of several entries with one identity counts
+/// alone, as in an API server.
+pub fn decode_last(list: Option<&Value>) -> Decoded {
+    let mut decoded = Decoded::default();
+    for entry in read_entries(list, &mut Set::from_value, &mut decoded.faults) {
+        let identifier = entry.identity().identifier();
+        decoded.managed.owners.remove(&identifier);
+        decoded.managed.times.remove(&identifier);
+        decoded.managed.add_as(identifier, entry);
+    }
+    decoded
+}
+
+/// Reads the entries of a list that can be read, and returns the errors of the others.
+///
+/// ```
+/// use fieldmanager_managedfields::internal::decode_lossy;
+/// use fieldmanager_managedfields::ManagedFields;
+/// use fieldmanager_value::Value;
+/// let list = Value::from_json(r#"[
+///     {"manager": "ci", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1",
+///      "fieldsV1": {"f:data": {}}},
+///     {"manager": "old", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV0"}
+/// ]"#)?;
+/// let decoded = decode_lossy(Some(&list));
+/// assert_eq!(decoded.managed.len(), 1);
+/// assert_eq!(decoded.faults[0].manager.as_deref(), Some("old"));
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+pub fn decode_lossy(list: Option<&Value>) -> Decoded {
+    let mut decoded = Decoded::default();
+    for entry in read_entries(list, &mut Set::from_value, &mut decoded.faults) {
+        decoded.managed.add(entry);
+    }
+    decoded
 }
 
 /// The result of [`ManagedFields::decode_lossy`].

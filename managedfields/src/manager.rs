@@ -45,25 +45,6 @@ pub struct FieldManager {
 }
 
 impl FieldManager {
-    /// The version of requests: `apps/v1`.
-    #[doc(hidden)]
-    pub fn version(&self) -> &ApiVersion {
-        &self.settings.version
-    }
-
-    /// The field manager that normalizes unions or does not.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_unions(&self, on: bool) -> FieldManager {
-        let updater = self.settings.updater.with_unions(on);
-        FieldManager {
-            settings: Settings {
-                updater,
-                ..self.settings.clone()
-            },
-        }
-    }
-
     /// Applies a configuration: merges it into the live object, removes the fields that the manager applied before and
     /// does not apply any more, and records that the manager owns the fields of the configuration.
     ///
@@ -93,11 +74,12 @@ impl FieldManager {
     /// # Errors
     ///
     /// [`Error`]. An API server that does not want to refuse the request calls
-    /// [`update_no_errors`](Self::update_no_errors).
+    /// [`update_no_errors`].
     ///
     /// Behaviour: `FieldManager.Update` of `k8s.io/apimachinery/pkg/util/managedfields`.
     ///
     /// ```
+    /// use fieldmanager_managedfields::internal::display_name;
     /// use fieldmanager_managedfields::{FieldManager, UpdateRequest};
     /// use fieldmanager_openapi::GroupVersionKind;
     /// use fieldmanager_value::Value;
@@ -105,45 +87,11 @@ impl FieldManager {
     /// let new = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"b"}}"#)?;
     /// let created = manager.update(UpdateRequest::new(&Value::Null, &new).manager("kubectl-create"))?;
     /// let entry = &created.managed.entries()[0];
-    /// assert_eq!(entry.identity().display_name(), r#""kubectl-create" using v1"#);
+    /// assert_eq!(display_name(&entry.identity()), r#""kubectl-create" using v1"#);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn update(&self, request: UpdateRequest<'_>) -> Result<Outcome, Error> {
         Update::run(&self.settings, &request)
-    }
-
-    /// As [`update`](Self::update), for servers that must not refuse the request. If the update fails, the new object
-    /// keeps the managed fields of the live one.
-    ///
-    /// Behaviour: `FieldManager.UpdateNoErrors` of `k8s.io/apimachinery/pkg/util/managedfields`.
-    ///
-    /// ```
-    /// use fieldmanager_managedfields::{FieldManager, UpdateRequest};
-    /// use fieldmanager_openapi::GroupVersionKind;
-    /// use fieldmanager_value::Value;
-    /// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
-    /// let live = Value::from_json(r#"{"kind":"ConfigMap","metadata":{"managedFields":[{"manager":"broken"}]}}"#)?;
-    /// let new = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{},"data":{}}"#)?;
-    /// let updated = manager.update_no_errors(UpdateRequest::new(&live, &new).manager("ci"));
-    /// assert!(updated.error.is_some());
-    /// assert_eq!(updated.object.get("metadata"), live.get("metadata"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn update_no_errors(&self, request: UpdateRequest<'_>) -> UncheckedOutcome {
-        match self.update(request) {
-            Ok(outcome) => UncheckedOutcome {
-                object: outcome.object,
-                error: None,
-            },
-            Err(error) => {
-                let object = with_list(request.new, request.live().managed_fields().cloned());
-                UncheckedOutcome {
-                    object,
-                    error: Some(error),
-                }
-            }
-        }
     }
 
     /// Patches the live object and tracks the result as an [`update`](Self::update).
@@ -189,4 +137,55 @@ impl FieldManager {
     pub fn patch(&self, request: PatchRequest<'_>) -> Result<Outcome, Error> {
         PatchRun::run(&self.settings, &request)
     }
+}
+
+/// As [`update`](FieldManager::update), for servers that must not refuse the request. If the update fails, the new object
+/// keeps the managed fields of the live one.
+///
+/// Behaviour: `FieldManager.UpdateNoErrors` of `k8s.io/apimachinery/pkg/util/managedfields`.
+///
+/// ```
+/// use fieldmanager_managedfields::internal::update_no_errors;
+/// use fieldmanager_managedfields::{FieldManager, UpdateRequest};
+/// use fieldmanager_openapi::GroupVersionKind;
+/// use fieldmanager_value::Value;
+/// let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
+/// let live = Value::from_json(r#"{"kind":"ConfigMap","metadata":{"managedFields":[{"manager":"broken"}]}}"#)?;
+/// let new = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{},"data":{}}"#)?;
+/// let updated = update_no_errors(&manager, UpdateRequest::new(&live, &new).manager("ci"));
+/// assert!(updated.error.is_some());
+/// assert_eq!(updated.object.get("metadata"), live.get("metadata"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn update_no_errors(manager: &FieldManager, request: UpdateRequest<'_>) -> UncheckedOutcome {
+    match manager.update(request) {
+        Ok(outcome) => UncheckedOutcome {
+            object: outcome.object,
+            error: None,
+        },
+        Err(error) => {
+            let object = with_list(request.new, request.live().managed_fields().cloned());
+            UncheckedOutcome {
+                object,
+                error: Some(error),
+            }
+        }
+    }
+}
+
+/// The field manager that normalizes unions or does not.
+#[must_use]
+pub fn with_unions(manager: &FieldManager, on: bool) -> FieldManager {
+    let updater = manager.settings.updater.with_unions(on);
+    FieldManager {
+        settings: Settings {
+            updater,
+            ..manager.settings.clone()
+        },
+    }
+}
+
+/// The version of requests: `apps/v1`.
+pub fn manager_version(manager: &FieldManager) -> &ApiVersion {
+    &manager.settings.version
 }

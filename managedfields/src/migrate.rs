@@ -4,7 +4,7 @@ use fieldmanager_fieldpath::ApiVersion;
 use fieldmanager_value::Str;
 
 use crate::entry::Entry;
-use crate::identity::{Identity, Operation};
+use crate::identity::{Identity, Operation, display_name};
 use crate::managed_fields::ManagedFields;
 
 /// Selects entries of a manager: all of them, or those with a certain operation, subresource or version.
@@ -62,18 +62,7 @@ impl Selector {
     }
 
     /// Whether an entry is selected.
-    ///
-    /// ```
-    /// use fieldmanager_managedfields::{Entry, Operation, Selector};
-    /// use fieldmanager_value::Value;
-    /// let json = r#"{"apiVersion":"v1","fieldsType":"FieldsV1","manager":"ci","operation":"Apply"}"#;
-    /// let entry = Entry::from_value(0, &Value::from_json(json)?)?;
-    /// assert!(Selector::manager("ci").subresource("").version("v1").selects(&entry));
-    /// assert!(!Selector::manager("ci").operation(Operation::Update).selects(&entry));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn selects(&self, entry: &Entry) -> bool {
+    pub(crate) fn selects(&self, entry: &Entry) -> bool {
         self.manager == entry.manager
             && self
                 .operation
@@ -117,20 +106,6 @@ pub struct MigrateError {
 }
 
 impl ManagedFields {
-    /// The selected entries.
-    ///
-    /// ```
-    /// use fieldmanager_managedfields::{ManagedFields, Selector};
-    /// assert!(ManagedFields::new().selected(&Selector::manager("ci")).is_empty());
-    /// ```
-    #[doc(hidden)]
-    pub fn selected(&self, selector: &Selector) -> Vec<Entry> {
-        self.entries()
-            .into_iter()
-            .filter(|entry| selector.selects(entry))
-            .collect()
-    }
-
     /// The entries without the selected ones. Their fields keep other owners.
     ///
     /// ```
@@ -223,7 +198,7 @@ impl ManagedFields {
     ) -> Result<ManagedFields, MigrateError> {
         let mut out = self.without(selector);
         // Each entry is added to the others, which unites entries of one identity.
-        for mut entry in self.selected(selector) {
+        for mut entry in selected_entries(self, selector) {
             change(&mut entry);
             let identity = entry.identity();
             // Updaters at different versions are different, so this happens to appliers only.
@@ -231,7 +206,7 @@ impl ManagedFields {
                 && *known.api_version() != entry.api_version
             {
                 return Err(MigrateError {
-                    manager: identity.display_name(),
+                    manager: display_name(&identity),
                     from: entry.api_version,
                     to: known.api_version().clone(),
                 });
@@ -241,4 +216,18 @@ impl ManagedFields {
 
         Ok(out)
     }
+}
+
+/// The selected entries.
+///
+/// ```
+/// use fieldmanager_managedfields::{ManagedFields, Selector};
+/// assert!(ManagedFields::new().selected(&Selector::manager("ci")).is_empty());
+/// ```
+pub fn selected_entries(managed: &ManagedFields, selector: &Selector) -> Vec<Entry> {
+    managed
+        .entries()
+        .into_iter()
+        .filter(|entry| selector.selects(entry))
+        .collect()
 }

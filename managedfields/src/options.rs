@@ -62,33 +62,31 @@ pub enum RequestKind {
 }
 
 impl RequestKind {
-    /// The kind of a request by the `Content-Type` of a `PATCH`.
-    ///
-    /// ```
-    /// use fieldmanager_managedfields::RequestKind;
-    /// let kind = RequestKind::of_patch;
-    /// assert_eq!(kind("application/apply-patch+yaml"), RequestKind::Apply);
-    /// assert_eq!(kind("application/apply-patch+cbor"), RequestKind::Apply);
-    /// assert_eq!(kind("application/merge-patch+json; charset=utf-8"), RequestKind::Patch);
-    /// ```
-    #[doc(hidden)]
-    pub fn of_patch(content_type: &str) -> Self {
-        let kind = content_type.split(';').next().unwrap_or_default().trim();
-        match kind {
-            "application/apply-patch+yaml" | "application/apply-patch+cbor" => RequestKind::Apply,
-            _ => RequestKind::Patch,
-        }
-    }
-
     /// The kind under which an API server reports invalid options.
-    #[doc(hidden)]
-    pub fn options_kind(self) -> GroupVersionKind {
+    pub(crate) fn options_kind(self) -> GroupVersionKind {
         let kind = match self {
             RequestKind::Create => "CreateOptions",
             RequestKind::Update => "UpdateOptions",
             RequestKind::Patch | RequestKind::Apply => "PatchOptions",
         };
         GroupVersionKind::new("meta.k8s.io", "", kind)
+    }
+}
+
+/// The kind of a request by the `Content-Type` of a `PATCH`.
+///
+/// ```
+/// use fieldmanager_managedfields::RequestKind;
+/// let kind = RequestKind::of_patch;
+/// assert_eq!(kind("application/apply-patch+yaml"), RequestKind::Apply);
+/// assert_eq!(kind("application/apply-patch+cbor"), RequestKind::Apply);
+/// assert_eq!(kind("application/merge-patch+json; charset=utf-8"), RequestKind::Patch);
+/// ```
+pub fn kind_of_patch(content_type: &str) -> RequestKind {
+    let kind = content_type.split(';').next().unwrap_or_default().trim();
+    match kind {
+        "application/apply-patch+yaml" | "application/apply-patch+cbor" => RequestKind::Apply,
+        _ => RequestKind::Patch,
     }
 }
 

@@ -59,12 +59,13 @@ impl Outcome {
 /// The result of [`FieldManager::update_no_errors`](crate::FieldManager::update_no_errors).
 ///
 /// ```
+/// # use fieldmanager_managedfields::internal::update_no_errors;
 /// # use fieldmanager_managedfields::{FieldManager, UpdateRequest};
 /// # use fieldmanager_openapi::GroupVersionKind;
 /// # use fieldmanager_value::Value;
 /// # let manager = FieldManager::builder(GroupVersionKind::from_api_version_kind("v1", "ConfigMap")).build()?;
 /// let new = Value::from_json(r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"b"}}"#)?;
-/// let updated = manager.update_no_errors(UpdateRequest::new(&Value::Null, &new).manager("ci"));
+/// let updated = update_no_errors(&manager, UpdateRequest::new(&Value::Null, &new).manager("ci"));
 /// assert!(updated.error.is_none() && updated.object.get("metadata").is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -185,54 +185,6 @@ impl ScaleHandler {
         out
     }
 
-    /// The managed fields of the object after a request to its `Scale`, as an API server writes them: an updater of the
-    /// object whose replicas the request keeps has two entries, and the new owners of the replicas have no time.
-    ///
-    /// Behaviour: `ToParent` of `k8s.io/apimachinery/pkg/util/managedfields`.
-    #[doc(hidden)]
-    pub fn to_parent_as_server(
-        &self,
-        parent: &ManagedFields,
-        scale: &ManagedFields,
-    ) -> ManagedFields {
-        let mut out = ManagedFields::new();
-        for mut entry in entries(parent) {
-            let Some(path) = self.replicas.get(&entry.api_version) else {
-                continue;
-            };
-            // An updater has other identities in the object and in the `Scale`, whose version differs. It loses the
-            // replicas here, and gets them back with an entry of its own.
-            let is_lost = scale.get(&entry.identity()).is_none();
-            let lost = path
-                .as_ref()
-                .filter(|path| is_lost && entry.fields.has(path));
-            if let Some(path) = lost {
-                entry.fields = entry.fields.difference(&Set::from_iter([path]));
-            }
-            if lost.is_none() || !entry.fields.is_empty() {
-                out.add(entry);
-            }
-        }
-
-        let Some(Some(own_path)) = self.replicas.get(&self.version) else {
-            return out;
-        };
-        for (identifier, owned) in scale.owners.iter() {
-            let owns = replicas_in_scale().is_subset(owned.set());
-            let kept = parent.owners.get(identifier).is_some_and(|before| {
-                let path = self.replicas.get(before.api_version());
-                path.is_some_and(|path| path.as_ref().is_some_and(|path| before.set().has(path)))
-            });
-            if owns && !kept {
-                let fields = Set::from_iter([own_path]);
-                let owned = VersionedSet::new(fields, self.version.clone(), owned.is_applied());
-                out.owners.insert(identifier.clone(), owned);
-                out.set_time(identifier.clone(), parent.times.get(identifier).copied());
-            }
-        }
-        out
-    }
-
     /// Makes an owner of the replicas of the `Scale` their owner in the object.
     fn give(&self, managed: &mut ManagedFields, owner: Entry) {
         let path = |version: &ApiVersion| self.replicas.get(version).and_then(Option::as_ref);
@@ -263,6 +215,53 @@ impl ScaleHandler {
         }
         managed.add(given);
     }
+}
+
+/// The managed fields of the object after a request to its `Scale`, as an API server writes them: an updater of the
+/// object whose replicas the request keeps has two entries, and the new owners of the replicas have no time.
+///
+/// Behaviour: `ToParent` of `k8s.io/apimachinery/pkg/util/managedfields`.
+pub fn to_parent_as_server(
+    handler: &ScaleHandler,
+    parent: &ManagedFields,
+    scale: &ManagedFields,
+) -> ManagedFields {
+    let mut out = ManagedFields::new();
+    for mut entry in entries(parent) {
+        let Some(path) = handler.replicas.get(&entry.api_version) else {
+            continue;
+        };
+        // An updater has other identities in the object and in the `Scale`, whose version differs. It loses the
+        // replicas here, and gets them back with an entry of its own.
+        let is_lost = scale.get(&entry.identity()).is_none();
+        let lost = path
+            .as_ref()
+            .filter(|path| is_lost && entry.fields.has(path));
+        if let Some(path) = lost {
+            entry.fields = entry.fields.difference(&Set::from_iter([path]));
+        }
+        if lost.is_none() || !entry.fields.is_empty() {
+            out.add(entry);
+        }
+    }
+
+    let Some(Some(own_path)) = handler.replicas.get(&handler.version) else {
+        return out;
+    };
+    for (identifier, owned) in scale.owners.iter() {
+        let owns = replicas_in_scale().is_subset(owned.set());
+        let kept = parent.owners.get(identifier).is_some_and(|before| {
+            let path = handler.replicas.get(before.api_version());
+            path.is_some_and(|path| path.as_ref().is_some_and(|path| before.set().has(path)))
+        });
+        if owns && !kept {
+            let fields = Set::from_iter([own_path]);
+            let owned = VersionedSet::new(fields, handler.version.clone(), owned.is_applied());
+            out.owners.insert(identifier.clone(), owned);
+            out.set_time(identifier.clone(), parent.times.get(identifier).copied());
+        }
+    }
+    out
 }
 
 /// Whether the owner of an entry of a `Scale` keeps the replicas of the object. For an applier the entry suffices; an

@@ -13,7 +13,7 @@ use fieldmanager_value::{Str, Value};
 use crate::convert::{ObjectConverter, Typing, at_version};
 use crate::error::Error;
 use crate::identity::{Identity, Operation};
-use crate::managed_fields::{Decoded, ManagedFields};
+use crate::managed_fields::{Decoded, decode_last, decode_lossy};
 use crate::object::{described, kind_of, with_list};
 
 /// Fills in the defaults of an object.
@@ -41,9 +41,9 @@ impl Settings {
     /// Reads the entries of an object.
     pub(crate) fn decode(&self, list: Option<&Value>) -> Decoded {
         if self.last_entry_counts {
-            ManagedFields::decode_last(list)
+            decode_last(list)
         } else {
-            ManagedFields::decode_lossy(list)
+            decode_lossy(list)
         }
     }
 

@@ -170,8 +170,7 @@ impl Status {
     }
 
     /// 409: other managers own fields that the apply would change. The causes are the conflicts, in order.
-    #[doc(hidden)]
-    pub fn apply_conflict(message: impl Into<String>, causes: Vec<Cause>) -> Self {
+    pub(crate) fn apply_conflict(message: impl Into<String>, causes: Vec<Cause>) -> Self {
         let details = Details {
             causes,
             ..Details::default()

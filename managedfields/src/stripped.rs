@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use fieldmanager_fieldpath::internal::with_set;
 use fieldmanager_fieldpath::{Owners, PathElement, Set};
 
 static STRIPPED: LazyLock<Set> = LazyLock::new(|| {
@@ -38,7 +39,7 @@ pub(crate) fn strip(owners: &mut Owners, manager: &str) {
     if own.is_empty() {
         owners.remove(manager);
     } else if !own.ptr_eq(owned.set()) {
-        let owned = owned.with_set(own);
+        let owned = with_set(owned, own);
         owners.insert(manager, owned);
     }
 }

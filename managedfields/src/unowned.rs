@@ -12,19 +12,22 @@ use fieldmanager_value::{Str, Value};
 
 use crate::manager::FieldManager;
 
-impl FieldManager {
-    /// Merges a configuration into an object of the kind, without a look at managers. The kind and the version of the
-    /// object are those of the result. A configuration may not set lists, maps or structs that are atomic.
-    ///
-    /// # Errors
-    ///
-    /// The words of kube-apiserver: one of both does not fit the type, or the configuration sets something atomic.
-    ///
-    /// Behaviour: `ApplyStructuredMergeDiff` of `k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch`.
-    #[doc(hidden)]
-    pub fn merge_unowned(&self, object: &Value, config: &Value) -> Result<Value, String> {
-        merge_unowned(&self.settings.ty, object, config)
-    }
+impl FieldManager {}
+
+/// Merges a configuration into an object of the kind, without a look at managers. The kind and the version of the
+/// object are those of the result. A configuration may not set lists, maps or structs that are atomic.
+///
+/// # Errors
+///
+/// The words of kube-apiserver: one of both does not fit the type, or the configuration sets something atomic.
+///
+/// Behaviour: `ApplyStructuredMergeDiff` of `k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch`.
+pub fn merge_unowned_fields(
+    manager: &FieldManager,
+    object: &Value,
+    config: &Value,
+) -> Result<Value, String> {
+    merge_unowned(&manager.settings.ty, object, config)
 }
 
 /// [`FieldManager::merge_unowned`] for a type.

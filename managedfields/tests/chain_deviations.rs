@@ -8,6 +8,7 @@
 )]
 
 use fieldmanager_fieldpath::Path;
+use fieldmanager_managedfields::internal::{to_parent_as_server, update_no_errors};
 use fieldmanager_managedfields::{
     ApplyRequest, CsaUpgrade, Error, ErrorKind, ExtractForm, ExtractRequest, FieldManager,
     ManagedFields, ScaleHandler, UpdateRequest, extract,
@@ -73,9 +74,11 @@ fn unreadable_entries() {
         (error.kind(), error.status().code),
         (ErrorKind::Stored, 500)
     );
-    let kept = manager()
-        .update_no_errors(UpdateRequest::new(&live, &new).manager("ops").at(time(0)))
-        .object;
+    let kept = update_no_errors(
+        &manager(),
+        UpdateRequest::new(&live, &new).manager("ops").at(time(0)),
+    )
+    .object;
     assert_eq!(
         kept.get("metadata").unwrap().get("managedFields"),
         live.get("metadata").unwrap().get("managedFields")
@@ -406,7 +409,7 @@ fn scale_keeps() {
         ["ci Update apps/v1 00 .spec.replicas .spec.selector"],
         "{GO:?}"
     );
-    let back = scale.to_parent_as_server(&parent, &scale.to_subresource(&parent));
+    let back = to_parent_as_server(&scale, &parent, &scale.to_subresource(&parent));
     // Reading both entries at once would leave the last one.
     let written = back.encode().unwrap();
     let alone = |entry: &Value| {

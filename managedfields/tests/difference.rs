@@ -6,7 +6,7 @@
     reason = "test helpers may panic"
 )]
 
-use fieldmanager_managedfields::internal::Difference;
+use fieldmanager_managedfields::internal::{Difference, compare_objects, display_name};
 use fieldmanager_managedfields::{
     ApplyRequest, Error, FieldManager, PatchRequest, StripOptions, Time, UpdateRequest,
     strip_for_apply,
@@ -51,7 +51,7 @@ fn live() -> Value {
 }
 
 fn difference(new: &Value) -> Difference {
-    manager().difference(&live(), new).unwrap()
+    compare_objects(&manager(), &live(), new).unwrap()
 }
 
 fn changes(found: &Difference) -> Vec<String> {
@@ -63,7 +63,7 @@ fn ownership(found: &Difference) -> Vec<String> {
         let text = |set: &fieldmanager_fieldpath::Set| set.to_string().replace('\n', ",");
         format!(
             "{} +{} -{}",
-            set.identity.display_name(),
+            display_name(&set.identity),
             text(&set.gained),
             text(&set.lost)
         )

@@ -11,6 +11,7 @@ use fieldmanager_managedfields::{
     ApplyRequest, Error, ExtractForm, ExtractRequest, FieldManager, ManagedFields, ObjectConverter,
     SameFields, Time, UpdateRequest, extract,
 };
+use fieldmanager_openapi::internal::types_of;
 use fieldmanager_openapi::{GroupVersionKind, Types};
 use fieldmanager_schema::Schema;
 use fieldmanager_value::Value;
@@ -48,7 +49,7 @@ fn kind(version: &str) -> GroupVersionKind {
 
 fn types() -> Types {
     let schema = Schema::from_yaml(SCHEMA).unwrap();
-    Types::new(
+    types_of(
         schema,
         ["v1", "v2"].map(|version| (kind(version), "shop".into())),
     )

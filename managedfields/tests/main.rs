@@ -6,7 +6,6 @@ mod csa;
 mod depth;
 mod difference;
 mod extract;
-mod interner;
 mod limits;
 mod lint;
 mod migrate;

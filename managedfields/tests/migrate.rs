@@ -6,6 +6,7 @@
     reason = "test helpers may panic"
 )]
 
+use fieldmanager_managedfields::internal::selected_entries;
 use fieldmanager_managedfields::{Identity, ManagedFields, Operation, Selector};
 use fieldmanager_value::Value;
 
@@ -48,7 +49,11 @@ fn selectors_select_by_all_members() {
         (Selector::manager("c"), 0),
     ];
     for (selector, count) in cases {
-        assert_eq!(managed().selected(&selector).len(), count, "{selector:?}");
+        assert_eq!(
+            selected_entries(&managed(), &selector).len(),
+            count,
+            "{selector:?}"
+        );
         assert_eq!(
             managed().without(&selector).len(),
             5 - count,

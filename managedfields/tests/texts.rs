@@ -14,6 +14,7 @@ use fieldmanager_managedfields::{
     ManagedFields, ObjectConverter, ObjectError, RequestKind, RequestOptions, Selector, Status,
     Time, UpdateRequest,
 };
+use fieldmanager_openapi::internal::types_of;
 use fieldmanager_openapi::{GroupVersionKind, KindError, Types};
 use fieldmanager_schema::Schema;
 use fieldmanager_value::{Kind, Value};
@@ -41,7 +42,7 @@ fn types() -> Types {
         - {name: metadata, type: {map: {elementType: {scalar: untyped}}}}
         - {name: size, type: {scalar: numeric}}
     ";
-    Types::new(Schema::from_yaml(yaml).unwrap(), [(shop(), "shop".into())])
+    types_of(Schema::from_yaml(yaml).unwrap(), [(shop(), "shop".into())])
 }
 
 fn manager() -> FieldManager {

@@ -7,6 +7,7 @@
 )]
 
 use fieldmanager_managedfields::FieldManager;
+use fieldmanager_managedfields::internal::merge_unowned_fields;
 use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_value::Value;
 
@@ -20,7 +21,7 @@ fn merge(config: &str) -> Result<String, String> {
         .build()
         .unwrap();
     let yaml = |text: &str| Value::from_yaml(text).unwrap();
-    let merged = manager.merge_unowned(&yaml(DEPLOYMENT), &yaml(config));
+    let merged = merge_unowned_fields(&manager, &yaml(DEPLOYMENT), &yaml(config));
     merged.map(|object| object.to_json())
 }
 

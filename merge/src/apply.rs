@@ -2,7 +2,9 @@
 
 use fieldmanager_fieldpath::{Owners, VersionedSet};
 use fieldmanager_typed::TypedValue;
-use fieldmanager_typed::internal::MergedValue;
+use fieldmanager_typed::internal::{
+    MergedValue, field_set_sharing, merge_tracked, normalize_applied, normalize_config,
+};
 
 use crate::error::{Error, Stage, union_error};
 use crate::ownership::{Cleared, ObjectChange, Wanted, reconcile, reconciled};
@@ -62,7 +64,7 @@ impl<'r> Apply<'r> {
     fn normalize(&self) -> Result<TypedValue, Error> {
         let ApplyRequest { live, config, .. } = *self.request;
         if self.settings.unions {
-            let normalized = live.normalize_config(config);
+            let normalized = normalize_config(live, config);
             Ok(normalized
                 .map_err(|source| union_error(source, Stage::Merge))?
                 .value)
@@ -73,7 +75,7 @@ impl<'r> Apply<'r> {
 
     /// Merges the configuration into the live object.
     fn merge(&self, config: &TypedValue) -> Result<MergedValue, Error> {
-        let merged = self.request.live.merge_tracked(config);
+        let merged = merge_tracked(self.request.live, config);
         merged.map_err(|source| Error::Typed {
             stage: Stage::Merge,
             source,
@@ -104,7 +106,7 @@ impl<'r> Apply<'r> {
             .unwrap_or(&last);
         let set = self
             .settings
-            .tracked(config.field_set_sharing(similar), version);
+            .tracked(field_set_sharing(config, similar), version);
         let entry = reconciled(VersionedSet::new(set, version.clone(), true), config);
 
         self.owners.insert(*manager, entry)
@@ -119,7 +121,7 @@ impl<'r> Apply<'r> {
             });
         }
 
-        let normalized = self.request.live.normalize_applied(config, &merged);
+        let normalized = normalize_applied(self.request.live, config, &merged);
         let normalized = normalized.map_err(|source| union_error(source, Stage::Compare))?;
         let before = (!normalized.changes.is_empty()).then_some(merged);
         Ok(Cleared {

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use fieldmanager_fieldpath::internal::{edit_owners, is_reconciled_with, with_set};
 use fieldmanager_fieldpath::{ApiVersion, Owners, Path, PathElement, Set, VersionedSet};
-use fieldmanager_typed::internal::discriminator_of;
+use fieldmanager_schema::internal::has_no_polymorphic_types;
+use fieldmanager_typed::internal::{discriminator_of, has_all_keys};
 use fieldmanager_typed::{Comparison, TypedValue};
 use fieldmanager_value::Str;
 
@@ -23,23 +25,23 @@ pub(crate) fn reconcile(live: &mut ObjectVersions<'_>, owners: &Owners) -> Resul
         };
         let ty = object.ty();
         // A set that was adapted to this type before needs no second walk.
-        if entry.is_reconciled_with(ty) {
+        if is_reconciled_with(entry, ty) {
             continue;
         }
         let adapted = match fieldmanager_typed::internal::reconcile(entry.set(), ty) {
-            Some(set) => entry.with_set(set),
+            Some(set) => with_set(entry, set),
             None => entry.clone(),
         };
         edits.push((name.clone(), Some(adapted.reconciled_with(ty.clone()))));
     }
 
-    Ok(owners.with_edits(edits))
+    Ok(edit_owners(owners, edits))
 }
 
 /// Marks a set that was made from the fields of an object as reconciled with the object's type. A type that may be
 /// walked in two ways needs the reconciliation even then.
 pub(crate) fn reconciled(entry: VersionedSet, object: &TypedValue) -> VersionedSet {
-    if object.ty().schema().has_no_polymorphic_types() {
+    if has_no_polymorphic_types(object.ty().schema()) {
         entry.reconciled_with(object.ty().clone())
     } else {
         entry
@@ -212,7 +214,7 @@ impl<'o> ObjectChange<'o> {
             if left.is_empty() {
                 edits.push((name.clone(), None));
             } else if !left.ptr_eq(entry.set()) {
-                edits.push((name.clone(), Some(entry.with_set(left))));
+                edits.push((name.clone(), Some(with_set(entry, left))));
             }
         }
 
@@ -226,14 +228,14 @@ impl<'o> ObjectChange<'o> {
             .map(|difference| difference.comparison);
 
         Ok(Taken {
-            owners: owners.with_edits(edits),
+            owners: edit_owners(owners, edits),
             comparison: Some(own.unwrap_or_default()),
         })
     }
 
     /// Whether comparing the object before and after cannot find a fault: every item has its key.
     fn cannot_fail(&self) -> bool {
-        self.live.object.has_all_keys() && self.new.object.has_all_keys()
+        has_all_keys(self.live.object) && has_all_keys(self.new.object)
     }
 
     /// The members of unions that were cleared, at a version.

@@ -6,8 +6,10 @@
 //! [`TypedValue::abandoned_items`] returns `None` where the result depends on more than that.
 
 use ahash::AHashMap;
+use fieldmanager_fieldpath::internal::add_declared_fields;
 use fieldmanager_fieldpath::{ApiVersion, Filter, Owners, Set, VersionedSet};
 use fieldmanager_typed::TypedValue;
+use fieldmanager_typed::internal::abandoned_items;
 use fieldmanager_value::Value;
 
 use crate::converter::ConvertError;
@@ -47,7 +49,7 @@ impl Pruning<'_> {
                 .chain(others.map(|(_, entry)| entry))
                 .map(VersionedSet::set)
                 .collect();
-            if let Some(gone) = merged.abandoned_items(self.last.set(), &owners) {
+            if let Some(gone) = abandoned_items(&merged, self.last.set(), &owners) {
                 return Ok(remove(merged, &gone));
             }
         }
@@ -175,7 +177,7 @@ impl Pruning<'_> {
 
 /// The set with the declared fields on the way to its paths, as the field set of an object has them.
 fn with_named_fields(set: &Set, object: &TypedValue) -> Set {
-    set.ensure_named_fields_are_members(object.ty().schema(), object.ty().id())
+    add_declared_fields(set, object.ty().schema(), object.ty().id())
 }
 
 fn only_fields(set: &Set) -> bool {
@@ -196,6 +198,7 @@ fn remove(object: TypedValue, items: &Set) -> TypedValue {
 mod tests {
     use fieldmanager_schema::{Schema, Type};
     use fieldmanager_typed::Duplicates;
+    use fieldmanager_typed::internal::merge_tracked;
     use fieldmanager_value::{List, Map};
     use proptest::prelude::*;
 
@@ -309,7 +312,7 @@ types:
             let entry = |set, applied| VersionedSet::new(set, version.clone(), applied);
 
             let config = typed(config);
-            let merged = typed(live).merge_tracked(&config).unwrap();
+            let merged = merge_tracked(&typed(live), &config).unwrap();
             // Sets of others may lack fields that they lost to other managers.
             let owners: Owners = [
                 ("me", entry(config.field_set(), true)),

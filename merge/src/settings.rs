@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use fieldmanager_fieldpath::{ApiVersion, Filter, Set};
+use fieldmanager_typed::internal::filter_comparison;
 use fieldmanager_typed::{Comparison, TypedValue};
 
 use crate::converter::{Converter, SameVersion};
@@ -47,7 +48,7 @@ impl Settings {
             source,
         })?;
         Ok(match self.filter(version) {
-            Some(filter) => comparison.filter(filter),
+            Some(filter) => filter_comparison(&comparison, filter),
             None => comparison,
         })
     }

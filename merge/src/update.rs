@@ -1,5 +1,6 @@
 //! The steps of an update, in the order in which they run.
 
+use fieldmanager_fieldpath::internal::is_reconciled_with;
 use fieldmanager_fieldpath::{Owners, VersionedSet};
 use fieldmanager_typed::{Comparison, TypedValue};
 
@@ -57,7 +58,7 @@ impl<'r> Update<'r> {
         let before = owners.get(manager);
 
         // What the manager owned at another version was reconciled with another type.
-        let same_type = before.is_none_or(|entry| entry.is_reconciled_with(new.ty()));
+        let same_type = before.is_none_or(|entry| is_reconciled_with(entry, new.ty()));
         let owned = before.map(|entry| entry.set().clone()).unwrap_or_default();
 
         // An updater keeps the fields that it leaves unchanged, while the set of an applier is replaced.

@@ -142,12 +142,6 @@ impl Updater {
     }
 
     /// The same updater with unions normalized or not.
-    ///
-    /// ```
-    /// use fieldmanager_merge::Updater;
-    /// let updater = Updater::builder().build();
-    /// assert!(!updater.with_unions(false).unions() && updater.unions());
-    /// ```
     #[must_use]
     #[doc(hidden)]
     pub fn with_unions(&self, on: bool) -> Updater {
@@ -157,12 +151,6 @@ impl Updater {
                 ..self.settings.clone()
             },
         }
-    }
-
-    /// Whether unions are normalized.
-    #[doc(hidden)]
-    pub fn unions(&self) -> bool {
-        self.settings.unions
     }
 
     /// Applies a configuration to a live object.

@@ -11,6 +11,7 @@ use std::sync::LazyLock;
 
 use fieldmanager_fieldpath::{ApiVersion, Owners, Path, Set};
 use fieldmanager_merge::{ApplyRequest, Error, UpdateRequest, Updater};
+use fieldmanager_schema::internal::{resolve_definitions, type_definitions};
 use fieldmanager_schema::{Schema, Type};
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::{Map, Value};
@@ -64,14 +65,14 @@ static WITH: LazyLock<Type> = LazyLock::new(|| {
 
 /// The same without the unions.
 static WITHOUT: LazyLock<Type> = LazyLock::new(|| {
-    let mut definitions = WITH.schema().definitions().to_vec();
+    let mut definitions = type_definitions(WITH.schema()).to_vec();
     for map in definitions
         .iter_mut()
         .filter_map(|def| def.atom.map.as_mut())
     {
         map.unions.clear();
     }
-    Schema::from_definitions(definitions)
+    resolve_definitions(definitions)
         .unwrap()
         .type_named("root")
         .unwrap()

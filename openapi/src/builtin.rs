@@ -18,14 +18,6 @@ use fieldmanager_value::internal::embedded;
 
 use crate::Types;
 
-/// The Kubernetes release of the types.
-///
-/// ```
-/// assert_eq!(fieldmanager_openapi::builtin::RELEASE, "1.37");
-/// ```
-#[doc(hidden)]
-pub const RELEASE: &str = include_str!("builtin/release.txt");
-
 const TEXT: &str = include_str!("builtin/kubernetes.json");
 
 /// The built-in types of Kubernetes. The first call loads them, which takes a few milliseconds.

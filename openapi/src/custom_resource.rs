@@ -1,7 +1,9 @@
 //! The types of custom resources.
 
 use fieldmanager_structural::crd::CustomResource;
+use fieldmanager_structural::internal::publish_all;
 
+use crate::import::import_definitions;
 use crate::{ImportError, Imported, Importer, Types};
 
 impl Importer {
@@ -18,6 +20,7 @@ impl Importer {
     /// Behaviour: `buildOpenAPIModelsForApply` of `k8s.io/apiextensions-apiserver/pkg/apiserver`.
     ///
     /// ```
+    /// use fieldmanager_structural::internal::list_kind;
     /// use fieldmanager_openapi::{Importer, ListUnions};
     /// use fieldmanager_structural::crd::CustomResource;
     /// use fieldmanager_value::Value;
@@ -36,7 +39,7 @@ impl Importer {
     ///       openAPIV3Schema: {type: object, properties: {a: {type: object}}, x-kubernetes-unions: [{fields: {b: B}}]}
     /// ")?)?;
     /// let imported = Importer::new().unions(ListUnions::Respecting).custom_resource(&shop)?;
-    /// assert!(imported.types.for_kind(&shop.list_kind("v1")).is_ok());
+    /// assert!(imported.types.for_kind(&list_kind(&shop, "v1")).is_ok());
     /// assert_eq!(
     ///     imported.warnings[0].to_string(),
     ///     "definition `com.example.v1.Shop`: .x-kubernetes-unions[0]: member `b` is not a property of the struct",
@@ -50,7 +53,7 @@ impl Importer {
         } else {
             importer
         };
-        importer.definitions(&resource.all_definitions())
+        import_definitions(&importer, &publish_all(resource))
     }
 }
 

@@ -24,6 +24,14 @@ pub use types::{KindError, Types};
 /// Items for the other crates of the workspace; no part of the public interface.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::import::{UnionForm, UnionOrigin};
+    pub use crate::import::{UnionForm, UnionOrigin, import_definitions, types_document};
     pub use crate::sources::{SourceKind, sources};
+    pub use crate::types::types_of;
+    /// The Kubernetes release of the bundled types.
+    ///
+    /// ```
+    /// assert_eq!(fieldmanager_openapi::internal::RELEASE, "1.37");
+    /// ```
+    #[cfg(feature = "builtin")]
+    pub const RELEASE: &str = include_str!("builtin/release.txt");
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use fieldmanager_schema::Schema;
-use fieldmanager_schema::internal::TypeDef;
+use fieldmanager_schema::internal::{TypeDef, resolve_definitions, type_definitions};
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::{Str, Value};
 
+use crate::types::types_of;
 use crate::{Imported, Importer, LoadError, Types};
 
 /// The kinds of documents with types.
@@ -242,7 +243,7 @@ fn custom_resources(documents: &[Value], importer: &Importer) -> Result<Imported
             })?;
 
         // All definitions bring the untyped types, and versions may share others. One name must have one meaning.
-        for def in imported.types.schema().definitions() {
+        for def in type_definitions(imported.types.schema()) {
             match types.get(&def.name) {
                 Some(known) if known != def => {
                     return Err(SourceError::Differs {
@@ -265,9 +266,8 @@ fn custom_resources(documents: &[Value], importer: &Importer) -> Result<Imported
     }
 
     // The schema is resolved again, because the types of all definitions are in it.
-    let schema =
-        Schema::from_definitions(types.into_values().collect()).map_err(LoadError::Schema)?;
-    all.types = Types::new(schema, kinds);
+    let schema = resolve_definitions(types.into_values().collect()).map_err(LoadError::Schema)?;
+    all.types = types_of(schema, kinds);
     Ok(all)
 }
 

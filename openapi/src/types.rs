@@ -74,33 +74,6 @@ fn hint(nearest: &[GroupVersionKind]) -> String {
 }
 
 impl Types {
-    /// Creates types from a schema and the kinds of its types. A kind may occur several times.
-    ///
-    /// ```
-    /// use fieldmanager_openapi::{GroupVersionKind, KindError, Types};
-    /// use fieldmanager_schema::Schema;
-    /// let schema = Schema::from_yaml("types: [{name: a, scalar: string}, {name: b, scalar: string}]")?;
-    /// let kind = GroupVersionKind::from_api_version_kind("v1", "A");
-    /// let types = Types::new(schema, [(kind.clone(), "a".into()), (kind.clone(), "b".into())]);
-    /// assert!(matches!(types.for_kind(&kind), Err(KindError::Ambiguous { .. })));
-    /// # Ok::<(), fieldmanager_schema::Error>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn new(schema: Schema, kinds: impl IntoIterator<Item = (GroupVersionKind, Str)>) -> Self {
-        let mut map: BTreeMap<GroupVersionKind, Vec<Str>> = BTreeMap::new();
-        for (kind, name) in kinds {
-            let names = map.entry(kind).or_default();
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-
-        Types {
-            schema,
-            kinds: Arc::new(map),
-        }
-    }
-
     /// The schema.
     pub fn schema(&self) -> &Schema {
         &self.schema
@@ -239,10 +212,37 @@ impl Types {
     }
 }
 
+/// Creates types from a schema and the kinds of its types. A kind may occur several times.
+///
+/// ```
+/// use fieldmanager_openapi::internal::types_of;
+/// use fieldmanager_openapi::{GroupVersionKind, KindError, Types};
+/// use fieldmanager_schema::Schema;
+/// let schema = Schema::from_yaml("types: [{name: a, scalar: string}, {name: b, scalar: string}]")?;
+/// let kind = GroupVersionKind::from_api_version_kind("v1", "A");
+/// let types = types_of(schema, [(kind.clone(), "a".into()), (kind.clone(), "b".into())]);
+/// assert!(matches!(types.for_kind(&kind), Err(KindError::Ambiguous { .. })));
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
+pub fn types_of(schema: Schema, kinds: impl IntoIterator<Item = (GroupVersionKind, Str)>) -> Types {
+    let mut map: BTreeMap<GroupVersionKind, Vec<Str>> = BTreeMap::new();
+    for (kind, name) in kinds {
+        let names = map.entry(kind).or_default();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+
+    Types {
+        schema,
+        kinds: Arc::new(map),
+    }
+}
+
 /// A schema without kinds, whose types are found by name.
 impl From<Schema> for Types {
     fn from(schema: Schema) -> Self {
-        Types::new(schema, [])
+        types_of(schema, [])
     }
 }
 

@@ -4,7 +4,7 @@
 
 use fieldmanager_openapi::{GroupVersionKind, builtin};
 use fieldmanager_schema::Type;
-use fieldmanager_schema::internal::{Atom, ListType, MapType};
+use fieldmanager_schema::internal::{Atom, ListType, MapType, type_definitions};
 use fieldmanager_value::Value;
 
 fn of(version: &str, kind: &str) -> Type {
@@ -202,9 +202,7 @@ fn builtin_unions_have_the_values_of_the_api() {
         assert_eq!(union.empty_members, *empty, "{name}");
         assert!(union.deduce && !union.closed && !union.required, "{name}");
     }
-    let with_unions = builtin::types()
-        .schema()
-        .definitions()
+    let with_unions = type_definitions(builtin::types().schema())
         .iter()
         .filter(|def| {
             def.atom

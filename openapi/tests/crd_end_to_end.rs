@@ -11,6 +11,7 @@
 
 use std::path::PathBuf;
 
+use fieldmanager_fieldpath::internal::set_under;
 use fieldmanager_fieldpath::{ApiVersion, Filter, Owners, PathElement};
 use fieldmanager_merge::{ApplyRequest, ConvertError, Converter, Updater};
 use fieldmanager_openapi::{GroupVersionKind, Types};
@@ -192,7 +193,7 @@ impl World {
         let spec = PathElement::field("spec");
         self.owners
             .get(manager)
-            .map(|entry| entry.set().with_prefix(&spec).to_json())
+            .map(|entry| set_under(entry.set(), &spec).to_json())
             .unwrap_or_default()
     }
 }

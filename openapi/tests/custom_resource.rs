@@ -7,6 +7,7 @@
     missing_docs
 )]
 
+use fieldmanager_openapi::internal::types_document;
 use fieldmanager_openapi::{GroupVersionKind, Importer, LoadError, Types};
 use fieldmanager_structural::crd::{CrdError, CustomResource};
 use fieldmanager_testing::namespaced_shop;
@@ -60,7 +61,7 @@ fn unions_of_both_forms_are_imported() {
     );
     assert!(shop.violations().is_empty());
     let types = Types::from_custom_resource(&shop).unwrap();
-    let text = types.to_value().to_json();
+    let text = types_document(&types).to_json();
     assert!(
         text.contains(r#""unions":[{"deduceInvalidDiscriminator":true,"discriminator":"type""#),
         "{text}"

@@ -1,7 +1,7 @@
 //! Definitions at the depth limit are imported on a small stack.
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
-use fieldmanager_openapi::internal::sources;
+use fieldmanager_openapi::internal::{import_definitions, sources};
 use fieldmanager_openapi::{Importer, ListUnions, Types};
 use fieldmanager_structural::crd::CustomResource;
 use fieldmanager_testing::{NestedSchema, custom_resource_definition, map, on_small_stack};
@@ -14,9 +14,11 @@ fn definitions_are_imported_on_a_small_stack() {
             let import = |schema: &Value| {
                 let definitions = [(Str::from("t"), schema.clone())];
                 let importer = Importer::new().unions(ListUnions::Respecting);
-                importer
-                    .definitions(definitions.iter().map(|(name, schema)| (name, schema)))
-                    .ok()
+                import_definitions(
+                    &importer,
+                    definitions.iter().map(|(name, schema)| (name, schema)),
+                )
+                .ok()
             };
             form.deepest(import);
             assert!(import(&form.schema(10_000)).is_none());

@@ -24,24 +24,20 @@ use fieldmanager_value::Value;
 use fieldmanager_value::internal::embedded;
 
 use crate::PatchTypes;
+use crate::types::read_types;
 
 const TEXT: &str = include_str!("builtin/patches.json");
 
 /// The strategies of the built-in types of Kubernetes. They are read once, by the first call.
 ///
 /// ```
-/// use fieldmanager_patch::internal::Strategy;
-/// use fieldmanager_patch::builtin;
-/// let types = builtin::types();
-/// let deployment = types.for_kind("apps/v1", "Deployment").ok_or("it is there")?;
-/// let (_, spec) = deployment.map_field("spec")?;
-/// assert!(spec.map_field("strategy")?.0.retain_keys);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// let types = fieldmanager_patch::builtin::types();
+/// assert!(types.for_kind("apps/v1", "Deployment").is_some());
 /// ```
 pub fn types() -> &'static PatchTypes {
     static TYPES: LazyLock<PatchTypes> = LazyLock::new(|| {
         let document = embedded("patches", Value::from_json(TEXT));
-        embedded("patches", PatchTypes::from_value(&document))
+        embedded("patches", read_types(&document))
     });
     &TYPES
 }

@@ -304,43 +304,43 @@ impl Error {
         }
     }
 
-    /// Whether an API server has no code and no reason for this fault of a strategic merge patch, so that it answers with 500,
-    /// where [`response`](Self::response) is 400 for a fault of the client.
-    ///
-    /// ```
-    /// use fieldmanager_patch::{PatchSchema, strategic};
-    /// use fieldmanager_value::Value;
-    /// let live = Value::from_yaml("{spec: {a: 1}}")?;
-    /// let refused = |patch: &str| {
-    ///     strategic::apply(&live, &Value::from_yaml(patch).unwrap(), PatchSchema::free()).unwrap_err()
-    /// };
-    /// assert!(refused("{spec: {$patch: odd}}").is_unexpected());
-    /// assert!(!refused("{spec: {$retainKeys: [b], a: 2}}").is_unexpected());
-    /// # Ok::<(), fieldmanager_value::Error>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn is_unexpected(&self) -> bool {
-        matches!(
-            self.fault.as_ref(),
-            Fault::WrongType { .. }
-                | Fault::PatchDirective { .. }
-                | Fault::DirectivesDiffer { .. }
-                | Fault::OrderMismatch { .. }
-                | Fault::MixedList { .. }
-                | Fault::NullItem
-                | Fault::NoItems
-                | Fault::NoMergeKey { .. }
-                | Fault::NoDeclaredKey
-                | Fault::MergeKeyType { .. }
-                | Fault::UnknownField { .. }
-        )
-    }
-
     /// The same error with the path of the level above.
     pub(crate) fn under(mut self, element: PathElement) -> Self {
         self.trail.push(element);
         self
     }
+}
+
+/// Whether an API server has no code and no reason for this fault of a strategic merge patch, so that it answers with 500,
+/// where [`response`](Error::response) is 400 for a fault of the client.
+///
+/// ```
+/// use fieldmanager_patch::internal::is_unexpected;
+/// use fieldmanager_patch::{PatchSchema, strategic};
+/// use fieldmanager_value::Value;
+/// let live = Value::from_yaml("{spec: {a: 1}}")?;
+/// let refused = |patch: &str| {
+///     strategic::apply(&live, &Value::from_yaml(patch).unwrap(), PatchSchema::free()).unwrap_err()
+/// };
+/// assert!(is_unexpected(&refused("{spec: {$patch: odd}}")));
+/// assert!(!is_unexpected(&refused("{spec: {$retainKeys: [b], a: 2}}")));
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+pub fn is_unexpected(error: &Error) -> bool {
+    matches!(
+        error.fault.as_ref(),
+        Fault::WrongType { .. }
+            | Fault::PatchDirective { .. }
+            | Fault::DirectivesDiffer { .. }
+            | Fault::OrderMismatch { .. }
+            | Fault::MixedList { .. }
+            | Fault::NullItem
+            | Fault::NoItems
+            | Fault::NoMergeKey { .. }
+            | Fault::NoDeclaredKey
+            | Fault::MergeKeyType { .. }
+            | Fault::UnknownField { .. }
+    )
 }
 
 impl From<Fault> for Error {

@@ -3,6 +3,7 @@
 //! Where the RFC is open, the behaviour is that of `gopkg.in/evanphx/json-patch.v4`, which an API server uses, and of
 //! `k8s.io/apimachinery/pkg/util/jsonmergepatch`.
 
+use fieldmanager_value::internal::{differences, join};
 use fieldmanager_value::{Kind, Map, Value};
 
 use crate::error::{Under, deeper};
@@ -197,7 +198,7 @@ pub fn create(original: &Value, modified: &Value) -> Result<Value, Error> {
 fn diff(original: &Map, modified: &Map, depth: usize) -> Result<Map, Error> {
     let depth = deeper(depth)?;
     let mut patch = Vec::new();
-    for (name, old, new) in original.differences(modified) {
+    for (name, old, new) in differences(original, modified) {
         match (old, new) {
             (_, None) => patch.push((name.clone(), Value::Null)),
             (Some(Value::Map(old)), Some(Value::Map(new))) => {
@@ -275,11 +276,9 @@ fn part(patch: &Map, nulls: bool) -> Map {
 
 /// Whether both patches have a field that is not a map in both.
 fn conflict(changes: &Map, deletions: &Map) -> bool {
-    changes
-        .join(deletions)
-        .any(|(_, change, deletion)| match (change, deletion) {
-            (Some(Value::Map(change)), Some(Value::Map(deletion))) => conflict(change, deletion),
-            (Some(change), Some(deletion)) => change.kind() != Kind::Null || !deletion.is_null(),
-            _ => false,
-        })
+    join(changes, deletions).any(|(_, change, deletion)| match (change, deletion) {
+        (Some(Value::Map(change)), Some(Value::Map(deletion))) => conflict(change, deletion),
+        (Some(change), Some(deletion)) => change.kind() != Kind::Null || !deletion.is_null(),
+        _ => false,
+    })
 }

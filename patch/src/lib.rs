@@ -45,6 +45,9 @@ pub use types::{PatchSchema, PatchTypes, TypesError};
 /// Items for the other crates of the workspace; no part of the public interface.
 #[doc(hidden)]
 pub mod internal {
+    pub use crate::error::is_unexpected;
     pub use crate::json_patch::document::apply_of_policy;
-    pub use crate::types::{PatchRule, Strategy};
+    pub use crate::strategic::left::left;
+    pub use crate::strategic::preconditions::{Precondition, check_preconditions};
+    pub use crate::types::{read_types, write_types};
 }

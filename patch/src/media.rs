@@ -25,19 +25,6 @@ pub enum PatchType {
 }
 
 impl PatchType {
-    /// The types that built-in resources accept.
-    #[doc(hidden)]
-    pub const BUILT_IN: [PatchType; 4] = [
-        PatchType::Json,
-        PatchType::Merge,
-        PatchType::Strategic,
-        PatchType::Apply,
-    ];
-
-    /// The types that custom resources accept.
-    #[doc(hidden)]
-    pub const CUSTOM: [PatchType; 3] = [PatchType::Json, PatchType::Merge, PatchType::Apply];
-
     /// The content type of its requests.
     ///
     /// ```

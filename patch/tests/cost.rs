@@ -1,6 +1,7 @@
 //! The cost of patches that are expensive on purpose, in allocated bytes, which do not depend on the machine.
 #![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
+use fieldmanager_patch::internal::read_types;
 use fieldmanager_patch::{Fault, PatchTypes, json_patch, strategic};
 use fieldmanager_value::Value;
 
@@ -57,7 +58,7 @@ fn same_key(count: usize) -> Value {
 
 fn types() -> PatchTypes {
     let types = "types: {item: {list: {strategy: merge, key: name, type: item}}}";
-    PatchTypes::from_value(&Value::from_yaml(types).unwrap()).unwrap()
+    read_types(&Value::from_yaml(types).unwrap()).unwrap()
 }
 
 #[test]

@@ -8,6 +8,7 @@
 )]
 
 use crate::common::{MERGE_ITEM, yaml};
+use fieldmanager_patch::internal::{read_types, write_types};
 use fieldmanager_patch::{PatchTypes, json_merge, json_patch, strategic};
 use fieldmanager_value::{Map, Value};
 use proptest::prelude::*;
@@ -156,7 +157,7 @@ proptest! {
     fn the_table_has_the_rules_of_the_document(a in item(), b in item()) {
         prop_assume!(!only_sorts(&a, &b));
         let types = types();
-        let table = PatchTypes::from_value(&types.to_value()).unwrap();
+        let table = read_types(&write_types(&types)).unwrap();
         let (schema, short) = (types.named("item").unwrap(), table.named("item").unwrap());
         let patch = strategic::create_two_way(&a, &b, schema).unwrap();
         prop_assert_eq!(&strategic::create_two_way(&a, &b, short).unwrap(), &patch);

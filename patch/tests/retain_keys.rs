@@ -13,6 +13,7 @@
 use std::path::Path;
 
 use crate::common::yaml;
+use fieldmanager_patch::internal::{read_types, write_types};
 use fieldmanager_patch::{PatchTypes, strategic};
 use fieldmanager_value::Value;
 
@@ -100,8 +101,8 @@ fn sources() -> Vec<PatchTypes> {
         .iter()
         .map(|text| PatchTypes::from_openapi(&yaml(text)).unwrap())
         .flat_map(|types| {
-            let table = PatchTypes::from_value(&types.to_value()).unwrap();
-            assert_eq!(table.to_value(), types.to_value());
+            let table = read_types(&write_types(&types)).unwrap();
+            assert_eq!(write_types(&table), write_types(&types));
             [types, table]
         })
         .collect()

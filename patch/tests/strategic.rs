@@ -12,6 +12,7 @@ use crate::common::{
 };
 use fieldmanager_patch::{PatchTypes, strategic};
 use fieldmanager_value::Value;
+use fieldmanager_value::internal::for_each_difference;
 
 #[test]
 fn patch_directives_replace_and_delete() {
@@ -597,7 +598,7 @@ fn unpatched_parts_are_shared() {
         new.get("list").unwrap().as_list().unwrap(),
     );
     let mut changed = Vec::new();
-    old.for_each_difference(new, |at, _, _| changed.push(at));
+    for_each_difference(old, new, |at, _, _| changed.push(at));
     assert_eq!(changed, [500]);
     let same =
         strategic::apply(&live, &yaml("{simple: {a: 1}, list: [{name: n3}]}"), schema).unwrap();

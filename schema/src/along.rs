@@ -44,12 +44,11 @@ impl<'s> Along<'s> {
     }
 }
 
-impl MapType {
-    /// Returns a cursor for sequential lookups.
-    #[doc(hidden)]
-    pub fn along(&self) -> Along<'_> {
-        Along { map: self, at: 0 }
-    }
+impl MapType {}
+
+/// Returns a cursor for sequential lookups.
+pub fn along(map: &MapType) -> Along<'_> {
+    Along { map, at: 0 }
 }
 
 #[cfg(test)]
@@ -64,7 +63,7 @@ mod tests {
                 {name: image, type: {scalar: string}}, {name: replicas, type: {scalar: numeric}}]}}]",
         );
         let app = schema.unwrap().type_named("app").unwrap();
-        let mut along = app.atom().map.as_ref().unwrap().along();
+        let mut along = along(app.atom().map.as_ref().unwrap());
         let names = ["image", "name", "replicas", "image"];
         let known = names.map(|name| along.field(&Str::from(name)).is_some());
         assert_eq!(known, [true, false, true, true]);

@@ -19,7 +19,7 @@ use crate::resolved::{
 };
 use crate::similar::{FAULTS_WITH_SUGGESTIONS, similar_names};
 
-/// Resolves definitions; see [`Schema::from_definitions`].
+/// Resolves definitions; see `resolve_definitions`.
 pub(crate) fn schema(types: Vec<TypeDef>) -> Result<Schema, Error> {
     let mut builder = SchemaBuilder::default();
     // Every name gets its id first, so that a type may refer to itself and to a later one.

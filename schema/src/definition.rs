@@ -7,10 +7,10 @@ use crate::nested::Nested;
 /// A named type. Names are unique within a schema.
 ///
 /// ```
-/// use fieldmanager_schema::internal::{AtomDef, Scalar, TypeDef};
+/// use fieldmanager_schema::internal::{AtomDef, Scalar, TypeDef, resolve_definitions};
 /// use fieldmanager_schema::Schema;
 /// let atom = AtomDef { scalar: Some(Scalar::Numeric), ..AtomDef::default() };
-/// let schema = Schema::from_definitions(vec![TypeDef { name: "count".into(), atom }])?;
+/// let schema = resolve_definitions(vec![TypeDef { name: "count".into(), atom }])?;
 /// assert_eq!(schema.to_value().to_json(), r#"{"types":[{"name":"count","scalar":"numeric"}]}"#);
 /// # Ok::<(), fieldmanager_schema::Error>(())
 /// ```
@@ -200,13 +200,14 @@ pub struct MapDef {
 /// A field of a struct.
 ///
 /// ```
+/// use fieldmanager_schema::internal::type_definitions;
 /// use fieldmanager_schema::Schema;
 /// let schema = Schema::from_yaml("
 /// types:
 /// - name: port
 ///   map: {fields: [{name: protocol, type: {scalar: string}, default: TCP}]}
 /// ")?;
-/// let port = schema.definitions()[0].atom.map.as_ref().unwrap();
+/// let port = type_definitions(&schema)[0].atom.map.as_ref().unwrap();
 /// assert_eq!(port.fields[0].default, Some("TCP".into()));
 /// # Ok::<(), fieldmanager_schema::Error>(())
 /// ```

@@ -60,13 +60,17 @@ pub use error::{Error, Fault};
 /// Items shared by the crates of this workspace. Not part of the public API.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::along::Along;
+    pub use crate::along::{Along, along};
     pub use crate::definition::{
         AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, Union,
         UnionField,
     };
     pub use crate::nested::Nested;
-    pub use crate::resolved::{Atom, Field, KeyField, ListType, MapType, TypeId};
+    pub use crate::read::{meta_schema, resolve_definitions};
+    pub use crate::resolved::{
+        Atom, Field, KeyField, ListType, MapType, TypeId, has_no_polymorphic_types, has_unions,
+        has_unions_anywhere, type_definitions,
+    };
     pub use crate::similar::{FAULTS_WITH_SUGGESTIONS, similar_names};
 }
 pub use resolved::{Schema, Type};

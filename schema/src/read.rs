@@ -34,7 +34,7 @@ impl Schema {
     /// # Errors
     ///
     /// [`Error::Invalid`] with all errors of the schema: unknown fields and names, duplicates, and the errors of
-    /// [`from_definitions`](Self::from_definitions).
+    /// [`resolve_definitions`].
     ///
     /// ```
     /// use fieldmanager_schema::Schema;
@@ -48,47 +48,10 @@ impl Schema {
         let mut reader = DefinitionReader::default();
         let types = reader.schema(document);
         if reader.faults.is_empty() {
-            Self::from_definitions(types)
+            resolve_definitions(types)
         } else {
             Err(Error::Invalid(reader.faults))
         }
-    }
-
-    /// The schema of schema files, which also describes itself. Its type `schema` is that of an entire file.
-    ///
-    /// # Errors
-    ///
-    /// None in practice: the document is part of the library and covered by a test.
-    ///
-    /// ```
-    /// let schemas = fieldmanager_schema::Schema::meta_schema()?;
-    /// assert!(schemas.type_named("schema").is_some());
-    /// # Ok::<(), fieldmanager_schema::Error>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn meta_schema() -> Result<Schema, Error> {
-        Self::from_yaml(include_str!("meta_schema.yaml"))
-    }
-
-    /// Resolves definitions.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] with all errors: references to unknown types, lists without a relationship, associative lists
-    /// whose keys are not fields of their items, overrides of the relationship of a scalar, and unions that share
-    /// members or discriminator values.
-    ///
-    /// ```
-    /// use fieldmanager_schema::internal::{AtomDef, Scalar, TypeDef};
-    /// use fieldmanager_schema::Schema;
-    /// let atom = AtomDef { scalar: Some(Scalar::String), ..AtomDef::default() };
-    /// let schema = Schema::from_definitions(vec![TypeDef { name: "text".into(), atom }])?;
-    /// assert!(schema.type_named("text").is_some());
-    /// # Ok::<(), fieldmanager_schema::Error>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn from_definitions(types: Vec<TypeDef>) -> Result<Schema, Error> {
-        build::schema(types)
     }
 
     /// The type whose structure is deduced from the value: maps are separable, lists are atomic.
@@ -100,7 +63,7 @@ impl Schema {
     /// ```
     pub fn deduced() -> Type {
         static DEDUCED: LazyLock<Option<Type>> = LazyLock::new(|| {
-            let schema = Schema::from_definitions(untyped()).ok()?;
+            let schema = resolve_definitions(untyped()).ok()?;
             schema.type_named(UNTYPED_DEDUCED)
         });
         DEDUCED.clone().unwrap_or_else(|| Type {
@@ -115,6 +78,42 @@ impl Schema {
             id: TypeId(0),
         })
     }
+}
+
+/// Resolves definitions.
+///
+/// # Errors
+///
+/// [`Error::Invalid`] with all errors: references to unknown types, lists without a relationship, associative lists
+/// whose keys are not fields of their items, overrides of the relationship of a scalar, and unions that share
+/// members or discriminator values.
+///
+/// ```
+/// use fieldmanager_schema::internal::{AtomDef, Scalar, TypeDef, resolve_definitions};
+/// use fieldmanager_schema::Schema;
+/// let atom = AtomDef { scalar: Some(Scalar::String), ..AtomDef::default() };
+/// let schema = resolve_definitions(vec![TypeDef { name: "text".into(), atom }])?;
+/// assert!(schema.type_named("text").is_some());
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
+pub fn resolve_definitions(types: Vec<TypeDef>) -> Result<Schema, Error> {
+    build::schema(types)
+}
+
+/// The schema of schema files, which also describes itself. Its type `schema` is that of an entire file.
+///
+/// # Errors
+///
+/// None in practice: the document is part of the library and covered by a test.
+///
+/// ```
+/// use fieldmanager_schema::internal::meta_schema;
+/// let schemas = meta_schema()?;
+/// assert!(schemas.type_named("schema").is_some());
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
+pub fn meta_schema() -> Result<Schema, Error> {
+    Schema::from_yaml(include_str!("meta_schema.yaml"))
 }
 
 /// The definitions of the two untyped types.

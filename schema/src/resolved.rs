@@ -32,7 +32,7 @@ pub struct TypeId(pub(crate) u32);
 /// ```
 /// use fieldmanager_schema::Schema;
 /// let schema = Schema::from_yaml("types: [{name: app, scalar: string}]")?;
-/// assert!(schema.clone().ptr_eq(&schema));
+/// assert!(schema.clone() == schema);
 /// assert_eq!(schema, Schema::from_value(&schema.to_value())?);
 /// # Ok::<(), fieldmanager_schema::Error>(())
 /// ```
@@ -285,90 +285,6 @@ impl Schema {
             .unwrap_or(&NOTHING)
     }
 
-    /// Whether no type accepts both maps and associative lists. In this case the field set of a value never needs to be
-    /// reconciled with the type from which it was derived.
-    ///
-    /// ```
-    /// use fieldmanager_schema::Schema;
-    /// assert!(Schema::deduced().schema().has_no_polymorphic_types());
-    /// let schema = Schema::from_yaml("
-    /// types:
-    /// - name: either
-    ///   list: {elementType: {scalar: string}, elementRelationship: associative}
-    ///   map: {elementType: {scalar: string}}
-    /// ")?;
-    /// assert!(!schema.has_no_polymorphic_types());
-    /// # Ok::<(), fieldmanager_schema::Error>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn has_no_polymorphic_types(&self) -> bool {
-        self.0.plain
-    }
-
-    /// Whether a value of a type may contain a struct with a union outside of atomic lists and maps. If not, walks that
-    /// handle unions can skip it.
-    ///
-    /// ```
-    /// use fieldmanager_schema::Schema;
-    /// let schema = Schema::from_yaml("
-    /// types:
-    /// - name: probe
-    ///   map:
-    ///     fields: [{name: exec, type: {scalar: string}}]
-    ///     unions: [{fields: [{fieldName: exec}]}]
-    /// - {name: text, scalar: string}
-    /// ")?;
-    /// let has = |name| schema.has_unions(schema.type_named(name).unwrap().id());
-    /// assert!(has("probe") && !has("text"));
-    /// # Ok::<(), fieldmanager_schema::Error>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn has_unions(&self, id: TypeId) -> bool {
-        usize::try_from(id.0)
-            .ok()
-            .and_then(|at| self.0.with_unions.get(at))
-            .copied()
-            .unwrap_or_default()
-    }
-
-    /// Whether a value of a type may contain a struct with a union, including atomic lists and maps. Validation uses
-    /// this.
-    ///
-    /// ```
-    /// use fieldmanager_schema::Schema;
-    /// let schema = Schema::from_yaml("
-    /// types:
-    /// - name: frozen
-    ///   list:
-    ///     elementRelationship: atomic
-    ///     elementType: {map: {fields: [{name: a, type: {scalar: string}}], unions: [{fields: [{fieldName: a}]}]}}
-    /// ")?;
-    /// let id = schema.type_named("frozen").unwrap().id();
-    /// assert!(schema.has_unions_anywhere(id) && !schema.has_unions(id));
-    /// # Ok::<(), fieldmanager_schema::Error>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn has_unions_anywhere(&self, id: TypeId) -> bool {
-        let at = usize::try_from(id.0).ok();
-        at.and_then(|at| self.0.with_atomic_unions.get(at))
-            .copied()
-            .unwrap_or_default()
-    }
-
-    /// The definitions of the schema.
-    ///
-    /// ```
-    /// use fieldmanager_schema::internal::Scalar;
-    /// use fieldmanager_schema::Schema;
-    /// let schema = Schema::from_yaml("types: [{name: app, scalar: string}]")?;
-    /// assert_eq!(schema.definitions()[0].atom.scalar, Some(Scalar::String));
-    /// # Ok::<(), fieldmanager_schema::Error>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn definitions(&self) -> &[TypeDef] {
-        &self.0.types
-    }
-
     /// Returns the schema as a document in the format of the Go package.
     ///
     /// ```
@@ -382,19 +298,92 @@ impl Schema {
     }
 
     /// Whether both schemas share one allocation, so that ids are valid for both.
-    ///
-    /// ```
-    /// use fieldmanager_schema::Schema;
-    /// let read = || Schema::from_yaml("types: [{name: app, scalar: string}]");
-    /// let schema = read()?;
-    /// assert!(schema.ptr_eq(&schema.clone()));
-    /// assert!(schema == read()? && !schema.ptr_eq(&read()?));
-    /// # Ok::<(), fieldmanager_schema::Error>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn ptr_eq(&self, other: &Schema) -> bool {
+    pub(crate) fn ptr_eq(&self, other: &Schema) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
+}
+
+/// The definitions of the schema.
+///
+/// ```
+/// use fieldmanager_schema::internal::{Scalar, type_definitions};
+/// use fieldmanager_schema::Schema;
+/// let schema = Schema::from_yaml("types: [{name: app, scalar: string}]")?;
+/// assert_eq!(type_definitions(&schema)[0].atom.scalar, Some(Scalar::String));
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
+pub fn type_definitions(schema: &Schema) -> &[TypeDef] {
+    &schema.0.types
+}
+
+/// Whether a value of a type may contain a struct with a union outside of atomic lists and maps. If not, walks that
+/// handle unions can skip it.
+///
+/// ```
+/// use fieldmanager_schema::internal::has_unions;
+/// use fieldmanager_schema::Schema;
+/// let schema = Schema::from_yaml("
+/// types:
+/// - name: probe
+///   map:
+///     fields: [{name: exec, type: {scalar: string}}]
+///     unions: [{fields: [{fieldName: exec}]}]
+/// - {name: text, scalar: string}
+/// ")?;
+/// let has = |name| has_unions(&schema, schema.type_named(name).unwrap().id());
+/// assert!(has("probe") && !has("text"));
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
+pub fn has_unions(schema: &Schema, id: TypeId) -> bool {
+    usize::try_from(id.0)
+        .ok()
+        .and_then(|at| schema.0.with_unions.get(at))
+        .copied()
+        .unwrap_or_default()
+}
+
+/// Whether a value of a type may contain a struct with a union, including atomic lists and maps. Validation uses
+/// this.
+///
+/// ```
+/// use fieldmanager_schema::internal::{has_unions, has_unions_anywhere};
+/// use fieldmanager_schema::Schema;
+/// let schema = Schema::from_yaml("
+/// types:
+/// - name: frozen
+///   list:
+///     elementRelationship: atomic
+///     elementType: {map: {fields: [{name: a, type: {scalar: string}}], unions: [{fields: [{fieldName: a}]}]}}
+/// ")?;
+/// let id = schema.type_named("frozen").unwrap().id();
+/// assert!(has_unions_anywhere(&schema, id) && !has_unions(&schema, id));
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
+pub fn has_unions_anywhere(schema: &Schema, id: TypeId) -> bool {
+    let at = usize::try_from(id.0).ok();
+    at.and_then(|at| schema.0.with_atomic_unions.get(at))
+        .copied()
+        .unwrap_or_default()
+}
+
+/// Whether no type accepts both maps and associative lists. In this case the field set of a value never needs to be
+/// reconciled with the type from which it was derived.
+///
+/// ```
+/// use fieldmanager_schema::internal::has_no_polymorphic_types;
+/// use fieldmanager_schema::Schema;
+/// assert!(has_no_polymorphic_types(&Schema::deduced().schema()));
+/// let schema = Schema::from_yaml("
+/// types:
+/// - name: either
+///   list: {elementType: {scalar: string}, elementRelationship: associative}
+///   map: {elementType: {scalar: string}}
+/// ")?;
+/// assert!(!has_no_polymorphic_types(&schema));
+/// # Ok::<(), fieldmanager_schema::Error>(())
+/// ```
+pub fn has_no_polymorphic_types(schema: &Schema) -> bool {
+    schema.0.plain
 }
 
 /// An atom that accepts no value.
@@ -427,7 +416,7 @@ impl fmt::Debug for Schema {
 /// let schema = Schema::from_yaml("types: [{name: app, scalar: string}]")?;
 /// let app = schema.type_named("app").unwrap();
 /// assert_eq!(app.name(), "app");
-/// assert!(app.schema().ptr_eq(&schema) && app.atom().scalar.is_some());
+/// assert!(app.schema() == &schema && app.atom().scalar.is_some());
 /// # Ok::<(), fieldmanager_schema::Error>(())
 /// ```
 #[derive(Clone)]

@@ -1,7 +1,7 @@
 //! Every error of a schema, with its location and message.
 
 use fieldmanager_schema::internal::{
-    AtomDef, FieldDef, MapDef, Relationship, Scalar, TypeDef, TypeRef,
+    AtomDef, FieldDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, resolve_definitions,
 };
 use fieldmanager_schema::{Error, Fault, Schema};
 use fieldmanager_value::Value;
@@ -436,7 +436,7 @@ types:
 /// References are also checked in definitions that were not parsed.
 #[test]
 fn definitions_are_checked() {
-    let faults = |types| match Schema::from_definitions(types) {
+    let faults = |types| match resolve_definitions(types) {
         Ok(_) => Vec::new(),
         Err(error) => error.faults().iter().map(ToString::to_string).collect(),
     };

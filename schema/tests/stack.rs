@@ -4,6 +4,7 @@
 use fieldmanager_schema::Schema;
 use fieldmanager_schema::internal::{
     AtomDef, FieldDef, ListDef, MapDef, Nested, Relationship, Scalar, TypeDef, TypeRef,
+    resolve_definitions, type_definitions,
 };
 use fieldmanager_testing::on_small_stack;
 use fieldmanager_value::{MAX_DEPTH, Value};
@@ -82,16 +83,16 @@ fn definitions_beyond_the_depth_limit_are_rejected() {
     on_small_stack("from_definitions", || {
         for lists in [true, false] {
             for levels in [MAX_DEPTH + 1, DEEP] {
-                let error = Schema::from_definitions(definitions(levels, lists, Scalar::String))
-                    .unwrap_err();
+                let error =
+                    resolve_definitions(definitions(levels, lists, Scalar::String)).unwrap_err();
                 let expected = "inlined types are nested deeper than 256 levels";
                 assert!(error.to_string().ends_with(expected), "{error}");
                 assert_eq!(error.faults().len(), 1);
             }
             let types = definitions(MAX_DEPTH, lists, Scalar::String);
-            let schema = Schema::from_definitions(types.clone()).unwrap();
-            assert_eq!(schema.definitions(), types);
-            assert_eq!(schema, Schema::from_definitions(types).unwrap());
+            let schema = resolve_definitions(types.clone()).unwrap();
+            assert_eq!(type_definitions(&schema), types);
+            assert_eq!(schema, resolve_definitions(types).unwrap());
             assert!(schema.to_value().to_json().contains("string"));
             let _ = format!("{schema:?} {:?}", schema.type_named("t").unwrap().atom());
         }
@@ -105,7 +106,7 @@ fn schemas_at_the_depth_limit_round_trip() {
             // A list in a list takes two levels of the document; a field of a map in a map takes more.
             let deepest = (1..MAX_DEPTH).rev().find_map(|levels| {
                 let types = definitions(levels, lists, Scalar::String);
-                let document = Schema::from_definitions(types).ok()?.to_value();
+                let document = resolve_definitions(types).ok()?.to_value();
                 Value::from_json(&document.to_json()).ok()
             });
             let document = deepest.unwrap();

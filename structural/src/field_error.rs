@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use fieldmanager_value::internal::Escape;
 use fieldmanager_value::internal::go_format::{quote, write_float};
+use fieldmanager_value::internal::{Escape, write_json};
 use fieldmanager_value::{Str, Value};
 
 /// A fault of a field, with the messages of `k8s.io/apimachinery/pkg/util/validation/field`.
@@ -64,8 +64,7 @@ impl FieldErrorKind {
     /// use fieldmanager_structural::FieldErrorKind;
     /// assert_eq!(FieldErrorKind::NotSupported.text(), "Unsupported value");
     /// ```
-    #[doc(hidden)]
-    pub fn text(self) -> &'static str {
+    pub(crate) fn text(self) -> &'static str {
         match self {
             FieldErrorKind::Required => "Required value",
             FieldErrorKind::NotFound => "Not found",
@@ -297,7 +296,7 @@ impl FieldError {
                 Value::String(text) => out.push_str(&quote(text)),
                 // Writing to a `String` cannot fail.
                 Value::Float(number) => drop(write_float(&mut out, *number)),
-                other => other.write_json_escaped(&mut out, Escape::Go),
+                other => write_json(other, &mut out, Escape::Go),
             }
         }
 

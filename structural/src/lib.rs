@@ -75,13 +75,7 @@ pub use schema::{Coerced, Error, MAX_DEFAULT_BYTES, Pruned, Structural};
 /// Items for the other crates of the workspace; no part of the public interface.
 #[doc(hidden)]
 pub mod internal {
-    /// IP addresses and ranges.
-    pub mod address {
-        pub use crate::address::{cidr, contains, first, ip};
-    }
     pub use crate::correlation::{Correlated, Correlations};
-    pub use crate::crd::internal::*;
-    pub use crate::crd::is_definition;
     pub use crate::dns::{
         CEL_RESERVED, label_1035, label_value, path_segment, qualified_name, subdomain_1123,
     };
@@ -93,11 +87,18 @@ pub mod internal {
     pub use crate::quantity::{Quantity, QuantityError, canonical_quantity};
     pub use crate::schema::{
         AdditionalProperties, Extensions, ExternalDocs, Generic, NameSyntax, NestedValueValidation,
-        Node, ValueValidation, finalizer_warnings, validate_object_meta,
-        validate_object_meta_update,
+        Node, ValueValidation, declare_metadata, finalizer_warnings, prune_defaults, unfold,
+        validate_object_meta, validate_object_meta_update,
     };
     pub use crate::selector::selects;
     pub use crate::time::{Timestamp, TimestampError};
+    /// IP addresses and ranges.
+    pub mod address {
+        pub use crate::address::{cidr, contains, first, ip};
+    }
+    pub use crate::crd::internal::*;
+    #[cfg(feature = "validation")]
+    pub use crate::validation::internal::*;
     /// URLs.
     pub mod url {
         pub use crate::url::{Url, parse, split_host};

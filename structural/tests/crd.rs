@@ -8,7 +8,10 @@
 )]
 
 use fieldmanager_structural::FieldPath;
-use fieldmanager_structural::crd::{ConditionStatus, CrdError, CustomResource};
+use fieldmanager_structural::crd::{CrdError, CustomResource};
+use fieldmanager_structural::internal::{
+    ConditionStatus, list_kind, publish, structural_condition,
+};
 use fieldmanager_testing::namespaced_shop;
 use fieldmanager_value::Value;
 
@@ -146,7 +149,7 @@ fn omitted_names_get_defaults() {
         "shops.example.com/v1, Kind=Shop"
     );
     assert_eq!(
-        shop.list_kind("v1").to_string(),
+        list_kind(&shop, "v1").to_string(),
         "shops.example.com/v1, Kind=ShopList"
     );
     assert_eq!(
@@ -166,7 +169,7 @@ fn definition_equals_the_published_one() {
             spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}",
     );
     assert_eq!(violations(&shop), [""; 0]);
-    let definitions = shop.definitions("v1").unwrap();
+    let definitions = publish(&shop, "v1").unwrap();
     let names: Vec<&str> = definitions
         .iter()
         .map(|(name, _)| name.rsplit('.').next().unwrap())
@@ -241,7 +244,7 @@ fn definition_without_structural_schema_accepts_any_map() {
         with_schema("{type: object, properties: {a: {$ref: b}}}"),
     ] {
         assert_eq!(
-            shop.definitions("v1")
+            publish(&shop, "v1")
                 .unwrap()
                 .get("com.example.shops.v1.Shop"),
             Some(&expected)
@@ -543,14 +546,17 @@ spec:
 
 #[test]
 fn condition_equals_that_of_the_api_server() {
-    assert_eq!(with_schema("{type: object}").condition(), None);
-    assert_eq!(with_version("deprecated: true").condition(), None);
+    assert_eq!(structural_condition(&with_schema("{type: object}")), None);
+    assert_eq!(
+        structural_condition(&with_version("deprecated: true")),
+        None
+    );
 
     let several = definition(
         "preserveUnknownFields: true
   versions: [{name: v1, schema: {openAPIV3Schema: {type: object}}}, {name: v2, schema: {openAPIV3Schema: {type: string}}}]",
     );
-    let condition = several.condition().unwrap();
+    let condition = structural_condition(&several).unwrap();
     assert_eq!(
         (condition.status, condition.reason),
         (ConditionStatus::True, "Violations")
@@ -561,9 +567,8 @@ fn condition_equals_that_of_the_api_server() {
          spec.versions[1].schema.openAPIV3Schema.type: Invalid value: \"string\": must be object at the root]"
     );
 
-    let unreadable = with_schema("{type: object, properties: {a: {$ref: b}}}")
-        .condition()
-        .unwrap();
+    let unreadable =
+        structural_condition(&with_schema("{type: object, properties: {a: {$ref: b}}}")).unwrap();
     assert_eq!(
         (unreadable.status.as_str(), unreadable.reason),
         ("Unknown", "StructuralError")

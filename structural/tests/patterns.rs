@@ -7,7 +7,7 @@
     reason = "test helpers may panic"
 )]
 
-use fieldmanager_structural::validation::{Pattern, expression};
+use fieldmanager_structural::internal::{Pattern, expression};
 use fieldmanager_value::Value;
 
 fn table() -> (Vec<String>, Vec<Value>) {

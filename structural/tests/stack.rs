@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
 use fieldmanager_structural::crd::CustomResource;
+use fieldmanager_structural::internal::{prune_defaults, publish, unfold};
 use fieldmanager_structural::{FieldPath, Structural, validate_managed_fields};
 use fieldmanager_testing::{NestedSchema, custom_resource_definition, map, on_small_stack};
 use fieldmanager_value::{MAX_DEPTH, Map, Value};
@@ -16,8 +17,8 @@ fn structural_schemas_are_read_and_changed_on_a_small_stack() {
             assert_eq!(Structural::from_value(&written).unwrap(), schema);
             assert!(!format!("{schema:?}").is_empty());
             schema.validate(&FieldPath::empty());
-            assert_eq!(schema.unfold().to_value(), written);
-            schema.prune_defaults().ok();
+            assert_eq!(unfold(&schema).to_value(), written);
+            prune_defaults(&schema).ok();
         });
     }
 }
@@ -44,7 +45,7 @@ fn junctors_are_read_and_changed_on_a_small_stack() {
         );
         assert!(!format!("{deepest:?}").is_empty());
         deepest.validate(&FieldPath::empty());
-        deepest.unfold().to_value();
+        unfold(&deepest).to_value();
         assert!(Structural::from_value(&schema(12)).is_ok());
     });
 
@@ -104,7 +105,7 @@ fn custom_resource_definitions_are_read_and_published_on_a_small_stack() {
                     resource.reset_fields("v1", subresource).ok();
                 }
                 resource.structural("v1").ok();
-                resource.definitions("v1").ok();
+                publish(&resource, "v1").ok();
             }
             let resource = CustomResource::from_value(&crd(100)).unwrap();
             assert!(resource.structural("v1").unwrap().is_some());

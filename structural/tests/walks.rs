@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "test helpers may panic")]
 
+use fieldmanager_structural::internal::prune_defaults;
 use fieldmanager_structural::{Error, Structural};
 use fieldmanager_value::{MAX_DEPTH, Map, Value};
 
@@ -325,9 +326,9 @@ fn default_is_shared_with_the_schema() {
 
 /// Checks the defaults of a schema after pruning.
 fn check_prune_defaults(schema: &str, pruned: &str) {
-    let found = read(schema).prune_defaults().unwrap();
+    let found = prune_defaults(&read(schema)).unwrap();
     assert_eq!(found.to_value(), read(pruned).to_value());
-    assert!(found.prune_defaults().unwrap().ptr_eq(&found));
+    assert!(prune_defaults(&found).unwrap().ptr_eq(&found));
 }
 
 #[test]
@@ -353,7 +354,7 @@ fn prune_defaults_prunes_and_coerces() {
         "{properties: {a: {x-kubernetes-embedded-resource: true, default: {metadata: {name: x}}}}}",
     );
     for root in ["{default: 1}", "{items: {default: {}}}"] {
-        let error = read(root).prune_defaults().unwrap_err();
+        let error = prune_defaults(&read(root)).unwrap_err();
         assert_eq!(error, Error::RootDefault);
         assert_eq!(
             error.to_string(),

@@ -6,6 +6,7 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use fieldmanager_schema::{Schema, Type};
+use fieldmanager_typed::internal::{normalize_applied, normalize_config};
 use fieldmanager_typed::{Duplicates, Ratcheting, TypedValue};
 use fieldmanager_value::Value;
 
@@ -173,9 +174,9 @@ fn apply(c: &mut Criterion) {
                 b.iter_batched(
                     || reread(&ty, &config),
                     |config| {
-                        let config = live.normalize_config(&config).unwrap().value;
+                        let config = normalize_config(&live, &config).unwrap().value;
                         let merged = live.merge(&config).unwrap();
-                        live.normalize_applied(&config, &merged).unwrap()
+                        normalize_applied(&live, &config, &merged).unwrap()
                     },
                     BatchSize::SmallInput,
                 );

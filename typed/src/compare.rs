@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use fieldmanager_fieldpath::internal::{Node, SetBuilder};
 use fieldmanager_fieldpath::{Filter, PathElement, Set};
 use fieldmanager_schema::Schema;
-use fieldmanager_schema::internal::{Atom, ListType, MapType, TypeId};
-use fieldmanager_value::internal::level;
+use fieldmanager_schema::internal::{Atom, ListType, MapType, TypeId, along};
+use fieldmanager_value::internal::{differences, for_each_difference, join, level};
 use fieldmanager_value::{List, Map, Str, Value};
 
 use crate::error::{Error, Fault, FaultCollector};
@@ -47,28 +47,28 @@ impl Comparison {
     pub fn is_same(&self) -> bool {
         self.added.is_empty() && self.modified.is_empty() && self.removed.is_empty()
     }
+}
 
-    /// Returns the comparison restricted to the fields that a filter selects.
-    ///
-    /// Behaviour: `Comparison.FilterFields` of `sigs.k8s.io/structured-merge-diff/v6/typed`.
-    ///
-    /// ```
-    /// use fieldmanager_fieldpath::{Filter, Set};
-    /// use fieldmanager_typed::Comparison;
-    /// let added = Set::from_json(br#"{"f:a":{},"f:status":{}}"#)?;
-    /// let changed = Comparison { added, ..Comparison::default() };
-    /// let reset = Filter::Exclude(Set::from_json(br#"{"f:status":{}}"#)?);
-    /// assert_eq!(changed.filter(&reset).added.to_string(), ".a");
-    /// # Ok::<(), fieldmanager_fieldpath::Error>(())
-    /// ```
-    #[must_use]
-    #[doc(hidden)]
-    pub fn filter(&self, filter: &Filter) -> Comparison {
-        Comparison {
-            added: filter.apply(&self.added),
-            modified: filter.apply(&self.modified),
-            removed: filter.apply(&self.removed),
-        }
+/// Returns the comparison restricted to the fields that a filter selects.
+///
+/// Behaviour: `Comparison.FilterFields` of `sigs.k8s.io/structured-merge-diff/v6/typed`.
+///
+/// ```
+/// use fieldmanager_fieldpath::{Filter, Set};
+/// use fieldmanager_typed::Comparison;
+/// use fieldmanager_typed::internal::filter_comparison;
+/// let added = Set::from_json(br#"{"f:a":{},"f:status":{}}"#)?;
+/// let changed = Comparison { added, ..Comparison::default() };
+/// let reset = Filter::Exclude(Set::from_json(br#"{"f:status":{}}"#)?);
+/// assert_eq!(filter_comparison(&changed, &reset).added.to_string(), ".a");
+/// # Ok::<(), fieldmanager_fieldpath::Error>(())
+/// ```
+#[must_use]
+pub fn filter_comparison(comparison: &Comparison, filter: &Filter) -> Comparison {
+    Comparison {
+        added: filter.apply(&comparison.added),
+        modified: filter.apply(&comparison.modified),
+        removed: filter.apply(&comparison.removed),
     }
 }
 
@@ -314,7 +314,7 @@ impl Compare<'_> {
     fn all_entries(&mut self, map: &MapType, entries: &Map, similar: &Set) -> Set {
         let none = Set::new();
         let mut level = self.builder.open_level(similar);
-        let mut along = map.along();
+        let mut along = along(map);
         for (name, value) in entries {
             if let Some(ty) = along.type_of(name) {
                 let known = self.builder.find(&mut level, |element| match element {
@@ -383,9 +383,9 @@ impl Compare<'_> {
 
     fn maps(&mut self, map: &MapType, left: &Map, right: &Map) -> Delta {
         let mut out = DeltaBuilder::default();
-        let mut along = map.along();
+        let mut along = along(map);
         if self.keyed {
-            for (name, old, new) in left.differences(right) {
+            for (name, old, new) in differences(left, right) {
                 // Most fields of two objects are equal scalars, whose type is irrelevant.
                 let is_same = old.is_some_and(|old| old.is_scalar() && Some(old) == new);
                 if !is_same {
@@ -394,7 +394,7 @@ impl Compare<'_> {
             }
         } else {
             // Shared entries may contain faults.
-            for (name, old, new) in left.join(right) {
+            for (name, old, new) in join(left, right) {
                 self.field(along.type_of(name), name, old, new, &mut out);
             }
         }
@@ -442,7 +442,7 @@ impl Compare<'_> {
     /// Compares the items of lists without duplicates: items shared in memory are skipped, the others are matched.
     fn unique_items(&mut self, list: &ListType, left: &List, right: &List) -> Delta {
         let mut pairs = Vec::new();
-        left.for_each_difference(right, |_, a, b| pairs.push((a, b)));
+        for_each_difference(left, right, |_, a, b| pairs.push((a, b)));
         let same = |pair: &(Option<&Value>, Option<&Value>)| match pair {
             (Some(old), Some(new)) => same_element(list, old, new),
             _ => false,

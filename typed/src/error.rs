@@ -14,7 +14,6 @@ use crate::items::ItemFault;
 /// use fieldmanager_typed::Fault;
 /// let fault = Fault::NotDeclared { nearest: vec!["replicas".into()] };
 /// assert_eq!(fault.to_string(), "field not declared in schema, the nearest declared are `replicas`");
-/// assert!(!fault.is_schema_fault());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -81,8 +80,7 @@ impl Fault {
     }
 
     /// Whether this is a fault of the schema rather than of the value.
-    #[doc(hidden)]
-    pub fn is_schema_fault(&self) -> bool {
+    pub(crate) fn is_schema_fault(&self) -> bool {
         matches!(self, Fault::EmptyType { .. })
     }
 }

@@ -6,7 +6,7 @@ use fieldmanager_fieldpath::internal::{Level, Node, SetBuilder};
 use fieldmanager_fieldpath::{PathElement, Set};
 use fieldmanager_schema::Schema;
 use fieldmanager_schema::internal::Along;
-use fieldmanager_schema::internal::{ListType, MapType, TypeId};
+use fieldmanager_schema::internal::{ListType, MapType, TypeId, along};
 use fieldmanager_value::{List, Map, Str, Value};
 
 use crate::items::{element_of, is_element};
@@ -30,34 +30,34 @@ impl TypedValue {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn field_set(&self) -> Set {
-        self.field_set_sharing(&Set::new())
+        field_set_sharing(self, &Set::new())
     }
+}
 
-    /// Returns the [fields](Self::field_set) of the value, sharing nodes with another set where they are equal. A
-    /// manager that applies the same fields again owns the same set.
-    ///
-    /// ```
-    /// use fieldmanager_schema::Schema;
-    /// use fieldmanager_typed::{Duplicates, TypedValue};
-    /// use fieldmanager_value::Value;
-    /// let typed = |yaml| {
-    ///     TypedValue::new(Value::from_yaml(yaml).unwrap(), Schema::deduced(), Duplicates::Refuse)
-    /// };
-    /// let last = typed("{replicas: 1, labels: {app: web}}")?.field_set();
-    /// let now = typed("{replicas: 2, labels: {app: web}}")?.field_set_sharing(&last);
-    /// assert!(now.ptr_eq(&last));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    #[doc(hidden)]
-    pub fn field_set_sharing(&self, other: &Set) -> Set {
-        let mut walk = FieldSetWalk {
-            schema: self.ty.schema(),
-            whole: self.known.keyed && self.known.unique,
-            builder: SetBuilder::default(),
-        };
-        walk.fields(self.ty.id(), &self.value, other).1
-    }
+/// Returns the [fields](TypedValue::field_set) of the value, sharing nodes with another set where they are equal. A
+/// manager that applies the same fields again owns the same set.
+///
+/// ```
+/// use fieldmanager_typed::internal::field_set_sharing;
+/// use fieldmanager_schema::Schema;
+/// use fieldmanager_typed::{Duplicates, TypedValue};
+/// use fieldmanager_value::Value;
+/// let typed = |yaml| {
+///     TypedValue::new(Value::from_yaml(yaml).unwrap(), Schema::deduced(), Duplicates::Refuse)
+/// };
+/// let last = typed("{replicas: 1, labels: {app: web}}")?.field_set();
+/// let now = field_set_sharing(&typed("{replicas: 2, labels: {app: web}}")?, &last);
+/// assert!(now.ptr_eq(&last));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn field_set_sharing(typed: &TypedValue, other: &Set) -> Set {
+    let mut walk = FieldSetWalk {
+        schema: typed.ty.schema(),
+        whole: typed.known.keyed && typed.known.unique,
+        builder: SetBuilder::default(),
+    };
+    walk.fields(typed.ty.id(), &typed.value, other).1
 }
 
 /// The maximum number of items that are matched with the elements of a set by comparing all pairs.
@@ -101,7 +101,7 @@ impl FieldSetWalk<'_> {
     fn entries(&mut self, map: &MapType, entries: &Map, like: &Set) -> Set {
         let none = Set::new();
         let mut level = self.builder.open_level(like);
-        let mut along = map.along();
+        let mut along = along(map);
         for (name, value) in entries {
             let before = self.builder.find(&mut level, |element| match element {
                 PathElement::Field(known) => known.cmp(name),
@@ -242,6 +242,8 @@ impl FieldSetWalk<'_> {
 
 #[cfg(test)]
 mod tests {
+    use fieldmanager_fieldpath::internal::set_under;
+
     use super::*;
     use crate::Duplicates;
 
@@ -262,9 +264,10 @@ types:
             .unwrap();
         let set = |yaml: &str, like: &Set| {
             let value = Value::from_yaml(yaml).unwrap();
-            TypedValue::new(value, ty.clone(), Duplicates::Refuse)
-                .unwrap()
-                .field_set_sharing(like)
+            field_set_sharing(
+                &TypedValue::new(value, ty.clone(), Duplicates::Refuse).unwrap(),
+                like,
+            )
         };
         let none = Set::new();
         let (whole, float) = (
@@ -273,7 +276,7 @@ types:
         );
         // The JSON encodings of both are equal.
         let key = |set: &Set| {
-            let ports = set.with_prefix(&PathElement::field("ports"));
+            let ports = set_under(set, &PathElement::field("ports"));
             let first = ports.nodes().next().map(|(element, _)| element.clone());
             let Some(PathElement::Key(fields)) = first else {
                 panic!("{set:?}")
@@ -301,8 +304,8 @@ types:
             "{ports: [{port: 2, name: a}, {port: 1}, {port: 3, name: b}, {port: 4, name: c}]}",
         );
         let typed = TypedValue::new(value.unwrap(), ty, Duplicates::Refuse).unwrap();
-        let ports = typed.field_set().with_prefix(&PathElement::field("ports"));
-        let below = |port: i64| ports.with_prefix(&PathElement::key([("port", port)]));
+        let ports = set_under(&typed.field_set(), &PathElement::field("ports"));
+        let below = |port: i64| set_under(&ports, &PathElement::key([("port", port)]));
         assert!(below(3).ptr_eq(&below(4)));
         assert_eq!(below(2), below(3));
         assert_eq!(below(1).to_string(), ".port");

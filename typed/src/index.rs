@@ -8,6 +8,7 @@ use std::sync::Arc;
 use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::internal::{KeyField, ListType};
 use fieldmanager_value::internal::sorted::SortedMap;
+use fieldmanager_value::internal::{keeps_memo, memo_or_else, set_memo};
 use fieldmanager_value::{List, Value};
 
 use crate::items::{ItemFault, element_of, has_element, same_element};
@@ -38,7 +39,7 @@ pub(crate) enum Finder<'v> {
 impl<'v> Finder<'v> {
     /// Returns `None` for a list that has an item without an element.
     pub(crate) fn new(list: &'v List, ty: &'v ListType) -> Option<Self> {
-        if !list.keeps_memo() {
+        if !keeps_memo(list) {
             return list
                 .iter()
                 .all(|item| has_element(ty, item))
@@ -81,7 +82,8 @@ pub(crate) type Broken = (usize, ItemFault);
 impl Index {
     /// Returns the stored index of a list, or builds one.
     pub(crate) fn of(list: &List, ty: &ListType) -> Result<Arc<Index>, Broken> {
-        list.memo_or_else(
+        memo_or_else(
+            list,
             |index: &Index| same_keys(&index.keys, &ty.keys),
             || Index::make(list, ty),
         )
@@ -122,7 +124,7 @@ impl Index {
 
     /// Stores the extended index with a list derived from this index's list by appending items.
     pub(crate) fn extend_to(&self, list: &List, appended: Vec<(PathElement, usize)>) {
-        if !list.keeps_memo() {
+        if !keeps_memo(list) {
             return;
         }
 
@@ -132,10 +134,13 @@ impl Index {
             .map(|(element, at)| (element, Some(IndexSlot::One(at))))
             .collect();
         edits.sort_by(|a, b| a.0.cmp(&b.0));
-        list.set_memo(Arc::new(Index {
-            keys: self.keys.clone(),
-            slots: self.slots.with_edits(edits),
-            unique: self.unique,
-        }));
+        set_memo(
+            list,
+            Arc::new(Index {
+                keys: self.keys.clone(),
+                slots: self.slots.with_edits(edits),
+                unique: self.unique,
+            }),
+        );
     }
 }

@@ -58,7 +58,12 @@ pub use validate::Duplicates;
 /// Items for the other crates of the workspace; no part of the public interface.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::merge::MergedValue;
+    pub use crate::compare::filter_comparison;
+    pub use crate::field_set::field_set_sharing;
+    pub use crate::merge::{MergedValue, merge_tracked};
+    pub use crate::prune::abandoned_items;
     pub use crate::reconcile::reconcile;
+    pub use crate::typed_value::has_all_keys;
+    pub use crate::unions::config::{normalize_applied, normalize_config};
     pub use crate::unions::discriminator_of;
 }

@@ -2,8 +2,8 @@
 
 use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::Schema;
-use fieldmanager_schema::internal::{ListType, MapType, TypeId};
-use fieldmanager_value::internal::level;
+use fieldmanager_schema::internal::{ListType, MapType, TypeId, along};
+use fieldmanager_value::internal::{level, seek};
 use fieldmanager_value::{List, Map, Value};
 
 use crate::error::{Error, FaultCollector};
@@ -44,55 +44,55 @@ impl TypedValue {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn merge(&self, config: &TypedValue) -> Result<TypedValue, Error> {
-        Ok(self.merge_tracked(config)?.object)
+        Ok(merge_tracked(self, config)?.object)
     }
+}
 
-    /// Merges like [`merge`](Self::merge), and reports whether the configuration has an empty map where the object has
-    /// entries.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`merge`](Self::merge).
-    ///
-    /// ```
-    /// use fieldmanager_schema::Schema;
-    /// use fieldmanager_typed::{Duplicates, TypedValue};
-    /// use fieldmanager_value::Value;
-    /// let value = |yaml| Value::from_yaml(yaml).unwrap();
-    /// let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
-    /// let live = typed("{labels: {app: web}}")?;
-    /// let merged = live.merge_tracked(&typed("{labels: {}}")?)?;
-    /// assert!(merged.shadowed_empty_map && merged.object.value() == live.value());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn merge_tracked(&self, config: &TypedValue) -> Result<MergedValue, Error> {
-        self.check_type(config)?;
-        let mut merge = Merge {
-            schema: self.ty.schema(),
-            live: self.known,
-            config: config.known,
-            faults: FaultCollector::default(),
-            shadowed_empty_map: false,
-        };
-        let value = merge.values(self.ty.id(), Some(&self.value), &config.value);
-        merge.faults.check()?;
-        let value = match value {
-            Some(MergedPart::Other(value)) => value,
-            Some(MergedPart::Live) => self.value.clone(),
-            None => Value::Null,
-        };
+/// Merges like [`merge`](TypedValue::merge), and reports whether the configuration has an empty map where the object has
+/// entries.
+///
+/// # Errors
+///
+/// Those of [`merge`](TypedValue::merge).
+///
+/// ```
+/// use fieldmanager_typed::internal::merge_tracked;
+/// use fieldmanager_schema::Schema;
+/// use fieldmanager_typed::{Duplicates, TypedValue};
+/// use fieldmanager_value::Value;
+/// let value = |yaml| Value::from_yaml(yaml).unwrap();
+/// let typed = |yaml| TypedValue::new(value(yaml), Schema::deduced(), Duplicates::Refuse);
+/// let live = typed("{labels: {app: web}}")?;
+/// let merged = merge_tracked(&live, &typed("{labels: {}}")?)?;
+/// assert!(merged.shadowed_empty_map && merged.object.value() == live.value());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn merge_tracked(live: &TypedValue, config: &TypedValue) -> Result<MergedValue, Error> {
+    live.check_type(config)?;
+    let mut merge = Merge {
+        schema: live.ty.schema(),
+        live: live.known,
+        config: config.known,
+        faults: FaultCollector::default(),
+        shadowed_empty_map: false,
+    };
+    let value = merge.values(live.ty.id(), Some(&live.value), &config.value);
+    merge.faults.check()?;
+    let value = match value {
+        Some(MergedPart::Other(value)) => value,
+        Some(MergedPart::Live) => live.value.clone(),
+        None => Value::Null,
+    };
 
-        let object = TypedValue {
-            value,
-            ty: self.ty.clone(),
-            known: self.known.and(config.known),
-        };
-        Ok(MergedValue {
-            object,
-            shadowed_empty_map: merge.shadowed_empty_map,
-        })
-    }
+    let object = TypedValue {
+        value,
+        ty: live.ty.clone(),
+        known: live.known.and(config.known),
+    };
+    Ok(MergedValue {
+        object,
+        shadowed_empty_map: merge.shadowed_empty_map,
+    })
 }
 
 /// The result of [`TypedValue::merge_tracked`].
@@ -222,8 +222,8 @@ impl Merge<'_> {
 
     fn maps(&mut self, map: &MapType, live: &Map, config: &Map) -> MergedPart {
         let mut edits = Vec::new();
-        let mut seek = live.seek();
-        let mut along = map.along();
+        let mut seek = seek(live);
+        let mut along = along(map);
         for (name, value) in config {
             let old = seek.get(name.as_str()).map(|(_, old)| old);
             if let Some(old) = old
@@ -294,7 +294,7 @@ impl Merge<'_> {
     }
 
     fn check_entries(&mut self, map: &MapType, entries: &Map, config: bool) {
-        let mut along = map.along();
+        let mut along = along(map);
         for (name, value) in entries {
             if let Some(ty) = along.type_of(name) {
                 let mark = self.faults.mark();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use fieldmanager_fieldpath::PathElement;
 use fieldmanager_schema::internal::ListType;
+use fieldmanager_value::internal::keeps_memo;
 use fieldmanager_value::{List, Value};
 
 use crate::error::Fault;
@@ -56,7 +57,7 @@ impl Merge<'_> {
     /// without an index.
     fn is_aligned(&self, list: &ListType, live: &List, config: &List) -> bool {
         let known = |known: KnownProperties| known.keyed && known.unique;
-        if live.keeps_memo() || config.keeps_memo() || !known(self.live) || !known(self.config) {
+        if keeps_memo(live) || keeps_memo(config) || !known(self.live) || !known(self.config) {
             return false;
         }
         let mut rest = live.iter();

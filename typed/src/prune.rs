@@ -10,40 +10,40 @@ use crate::index::{Index, IndexSlot};
 use crate::shape::{Shape, shape};
 use crate::typed_value::TypedValue;
 
-impl TypedValue {
-    /// Returns the items to prune: those that the manager owned before and that are no longer owned by any of `owners`.
-    /// The first of the owners must be the manager's own new set, which must be the field set of a configuration that
-    /// was merged into this value.
-    ///
-    /// An owner of a field also owns its declared parents, so a list or map is kept as long as any part of it is owned.
-    /// An item or entry without owners is removed with all its content.
-    ///
-    /// Returns `None` if the result depends on more than the examined fields: if an item could lose its key, or a map
-    /// could be left without fields that can be owned. The caller must then compare the field sets of entire objects.
-    ///
-    /// ```
-    /// use fieldmanager_fieldpath::Set;
-    /// use fieldmanager_schema::Schema;
-    /// use fieldmanager_typed::{Duplicates, TypedValue};
-    /// use fieldmanager_value::Value;
-    /// let value = Value::from_yaml("{a: 1, b: 2}")?;
-    /// let object = TypedValue::new(value, Schema::deduced(), Duplicates::Refuse)?;
-    /// let (last, now) = (Set::from_json(br#"{"f:a":{},"f:b":{}}"#)?, Set::from_json(br#"{"f:b":{}}"#)?);
-    /// assert_eq!(object.abandoned_items(&last, &[&now]).unwrap().to_string(), ".a");
-    /// // Another manager owns it too.
-    /// assert!(object.abandoned_items(&last, &[&now, &last]).unwrap().is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn abandoned_items(&self, last: &Set, owners: &[&Set]) -> Option<Set> {
-        if !self.known.keyed {
-            return None;
-        }
-        let walk = PruneWalk {
-            schema: self.ty.schema(),
-        };
-        walk.children(self.ty.id(), &self.value, last, owners)
+impl TypedValue {}
+
+/// Returns the items to prune: those that the manager owned before and that are no longer owned by any of `owners`.
+/// The first of the owners must be the manager's own new set, which must be the field set of a configuration that
+/// was merged into this value.
+///
+/// An owner of a field also owns its declared parents, so a list or map is kept as long as any part of it is owned.
+/// An item or entry without owners is removed with all its content.
+///
+/// Returns `None` if the result depends on more than the examined fields: if an item could lose its key, or a map
+/// could be left without fields that can be owned. The caller must then compare the field sets of entire objects.
+///
+/// ```
+/// use fieldmanager_typed::internal::abandoned_items;
+/// use fieldmanager_fieldpath::Set;
+/// use fieldmanager_schema::Schema;
+/// use fieldmanager_typed::{Duplicates, TypedValue};
+/// use fieldmanager_value::Value;
+/// let value = Value::from_yaml("{a: 1, b: 2}")?;
+/// let object = TypedValue::new(value, Schema::deduced(), Duplicates::Refuse)?;
+/// let (last, now) = (Set::from_json(br#"{"f:a":{},"f:b":{}}"#)?, Set::from_json(br#"{"f:b":{}}"#)?);
+/// assert_eq!(abandoned_items(&object, &last, &[&now]).unwrap().to_string(), ".a");
+/// // Another manager owns it too.
+/// assert!(abandoned_items(&object, &last, &[&now, &last]).unwrap().is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn abandoned_items(merged: &TypedValue, last: &Set, owners: &[&Set]) -> Option<Set> {
+    if !merged.known.keyed {
+        return None;
     }
+    let walk = PruneWalk {
+        schema: merged.ty.schema(),
+    };
+    walk.children(merged.ty.id(), &merged.value, last, owners)
 }
 
 /// An existing child.
@@ -282,7 +282,7 @@ types:
         let object =
             TypedValue::new(Value::from_yaml(object).unwrap(), ty, Duplicates::Refuse).unwrap();
         let set = |text: &str| Set::from_json(text.as_bytes()).unwrap();
-        let gone = object.abandoned_items(&set(last), &[&set(own), &set(other)])?;
+        let gone = abandoned_items(&object, &set(last), &[&set(own), &set(other)])?;
         Some(gone.to_json())
     }
 

@@ -78,7 +78,7 @@ pub(crate) fn entries(value: Option<&Value>) -> Option<&Map> {
 #[inline]
 pub(crate) fn fits(scalar: Scalar, value: &Value) -> bool {
     match scalar {
-        Scalar::Numeric => value.is_number(),
+        Scalar::Numeric => matches!(value, Value::Int(_) | Value::Float(_)),
         Scalar::String => matches!(value, Value::String(_)),
         Scalar::Boolean => matches!(value, Value::Bool(_)),
         Scalar::Untyped => value.is_scalar(),

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use fieldmanager_schema::Type;
+use fieldmanager_schema::internal::has_unions;
 use fieldmanager_value::Value;
 
 use crate::error::{Error, ValidationErrors};
@@ -92,7 +93,7 @@ impl TypedValue {
         duplicates: Duplicates,
     ) -> Result<TypedValue, ValidationErrors> {
         let unique = validate::validate(&value, &ty, duplicates)?;
-        let normalized = !ty.schema().has_unions(ty.id());
+        let normalized = !has_unions(ty.schema(), ty.id());
         Ok(TypedValue {
             value,
             ty,
@@ -130,19 +131,6 @@ impl TypedValue {
         self.value
     }
 
-    /// Whether every item of an associative list is known to have its keys. Removing a key field by its path leaves an
-    /// item without it; operations on such a value differ in the faults that they detect.
-    ///
-    /// ```
-    /// use fieldmanager_schema::Schema;
-    /// use fieldmanager_typed::TypedValue;
-    /// assert!(TypedValue::null(Schema::deduced()).has_all_keys());
-    /// ```
-    #[doc(hidden)]
-    pub fn has_all_keys(&self) -> bool {
-        self.known.keyed
-    }
-
     /// The type.
     pub fn ty(&self) -> &Type {
         &self.ty
@@ -160,6 +148,19 @@ impl TypedValue {
             right: other.ty.name().into(),
         })
     }
+}
+
+/// Whether every item of an associative list is known to have its keys. Removing a key field by its path leaves an
+/// item without it; operations on such a value differ in the faults that they detect.
+///
+/// ```
+/// use fieldmanager_typed::internal::has_all_keys;
+/// use fieldmanager_schema::Schema;
+/// use fieldmanager_typed::TypedValue;
+/// assert!(has_all_keys(&TypedValue::null(Schema::deduced())));
+/// ```
+pub fn has_all_keys(typed: &TypedValue) -> bool {
+    typed.known.keyed
 }
 
 impl fmt::Debug for TypedValue {

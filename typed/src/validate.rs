@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use fieldmanager_fieldpath::{MAX_PATH_LENGTH, PathElement};
-use fieldmanager_schema::internal::{ListType, MapType, TypeId};
+use fieldmanager_schema::internal::{ListType, MapType, TypeId, along};
 use fieldmanager_schema::{Schema, Type};
+use fieldmanager_value::internal::keeps_memo;
 use fieldmanager_value::{List, Map, Str, Value};
 
 use crate::error::{Fault, FaultCollector, ValidationErrors};
@@ -100,7 +101,7 @@ impl ValidationWalk<'_> {
     }
 
     fn entries(&mut self, map: &MapType, entries: &Map) {
-        let mut along = map.along();
+        let mut along = along(map);
         for (name, value) in entries {
             match along.type_of(name) {
                 Some(ty) if self.is_valid_scalar(ty, value) => {}
@@ -137,7 +138,7 @@ impl ValidationWalk<'_> {
             for (at, item) in items.iter().enumerate() {
                 self.child(list.element, item, || position(at));
             }
-        } else if items.keeps_memo() {
+        } else if keeps_memo(items) {
             self.many_items(list, items);
         } else {
             self.few_items(list, items);

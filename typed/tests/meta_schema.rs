@@ -1,12 +1,13 @@
 //! The meta-schema describes itself and the schemas of the project.
 
 use fieldmanager_schema::Schema;
+use fieldmanager_schema::internal::meta_schema;
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::Value;
 
 fn check(text: &str) -> Result<(), String> {
     let document = Value::from_yaml(text).map_err(|error| error.to_string())?;
-    let schemas = Schema::meta_schema().map_err(|error| error.to_string())?;
+    let schemas = meta_schema().map_err(|error| error.to_string())?;
     let file = schemas
         .type_named("schema")
         .ok_or("the type `schema` is missing")?;

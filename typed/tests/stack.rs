@@ -4,7 +4,9 @@
 use fieldmanager_fieldpath::{MAX_PATH_LENGTH, Set};
 use fieldmanager_schema::{Schema, Type};
 use fieldmanager_testing::{DEEP_SCHEMA, on_small_stack};
-use fieldmanager_typed::internal::reconcile;
+use fieldmanager_typed::internal::{
+    abandoned_items, field_set_sharing, normalize_applied, normalize_config, reconcile,
+};
 use fieldmanager_typed::{Duplicates, KeyFields, Ratcheting, TypedValue};
 use fieldmanager_value::Value;
 
@@ -125,7 +127,7 @@ fn compare_runs_on_a_small_stack() {
 fn field_sets_are_computed_on_a_small_stack() {
     check("field_set", |a, b| {
         let set = a.field_set();
-        assert_eq!(b.field_set_sharing(&set).is_empty(), set.is_empty());
+        assert_eq!(field_set_sharing(b, &set).is_empty(), set.is_empty());
     });
 }
 
@@ -137,7 +139,7 @@ fn items_are_removed_and_extracted_on_a_small_stack() {
             let _ = a.remove_items(&items);
             let _ = a.extract_items(&items, KeyFields::Append);
             let _ = a.extract_items(&items, KeyFields::AsGiven);
-            a.abandoned_items(&set, &[&items]);
+            abandoned_items(a, &set, &[&items]);
             reconcile(&items, a.ty());
         }
         for path in set.paths().take(1) {
@@ -149,8 +151,8 @@ fn items_are_removed_and_extracted_on_a_small_stack() {
 #[test]
 fn unions_are_normalized_on_a_small_stack() {
     check("unions", |a, b| {
-        a.normalize_config(a).ok();
-        b.normalize_applied(b, b).ok();
+        normalize_config(a, a).ok();
+        normalize_applied(b, b, b).ok();
         b.normalize_update(a).ok();
         a.validate_unions(b, Ratcheting::On);
     });

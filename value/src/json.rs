@@ -76,75 +76,8 @@ impl Value {
     /// ```
     pub fn to_json(&self) -> String {
         let mut out = String::with_capacity(if self.is_scalar() { 0 } else { 128 });
-        self.write_json(&mut out);
+        write_json(self, &mut out, Escape::Json);
         out
-    }
-
-    /// Appends the value as compact JSON, see [`to_json`](Self::to_json).
-    ///
-    /// ```
-    /// use fieldmanager_value::Value;
-    /// let mut out = String::from("patch: ");
-    /// Value::from(vec![1, 2]).write_json(&mut out);
-    /// assert_eq!(out, "patch: [1,2]");
-    /// ```
-    #[doc(hidden)]
-    pub fn write_json(&self, out: &mut String) {
-        self.write_json_escaped(out, Escape::Json);
-    }
-
-    /// Appends the value as compact JSON, with names and strings escaped according to `escape`.
-    ///
-    /// ```
-    /// use fieldmanager_value::internal::Escape;
-    /// use fieldmanager_value::Value;
-    /// let mut out = String::new();
-    /// Value::from("<").write_json_escaped(&mut out, Escape::Html);
-    /// assert_eq!(out, r#""\u003c""#);
-    /// ```
-    #[doc(hidden)]
-    pub fn write_json_escaped(&self, out: &mut String, escape: Escape) {
-        // Each list and map checks the stack, since a value may be deeper than any parsed one.
-        match self {
-            Value::Null => out.push_str("null"),
-            Value::Bool(true) => out.push_str("true"),
-            Value::Bool(false) => out.push_str("false"),
-            Value::Int(i) => number::write_integer(out, *i),
-            Value::Float(f) => number::write_number(out, *f),
-            Value::String(s) => {
-                out.push('"');
-                write_text(out, s, s.is_static(), escape);
-                out.push('"');
-            }
-            Value::List(list) => deep::level(|| {
-                let mut before = '[';
-                for item in list {
-                    out.push(before);
-                    item.write_json_escaped(out, escape);
-                    before = ',';
-                }
-                out.push_str(if list.is_empty() { "[]" } else { "]" });
-            }),
-            Value::Map(map) => deep::level(|| {
-                let mut before = "{\"";
-                for (name, value) in map {
-                    out.push_str(before);
-                    before = ",\"";
-                    write_text(out, name, name.is_static(), escape);
-
-                    // The quotes of a name and of its string are written together.
-                    if let Value::String(text) = value {
-                        out.push_str("\":\"");
-                        write_text(out, text, text.is_static(), escape);
-                        out.push('"');
-                    } else {
-                        out.push_str("\":");
-                        value.write_json_escaped(out, escape);
-                    }
-                }
-                out.push_str(if map.is_empty() { "{}" } else { "}" });
-            }),
-        }
     }
 
     /// Returns the value as JSON indented by two spaces. Parts nested deeper than [`MAX_DEPTH`] levels are written on
@@ -186,11 +119,64 @@ impl Value {
                 }
                 '}'
             }
-            other => return other.write_json(out),
+            other => return write_json(other, out, Escape::Json),
         };
         out.push('\n');
         out.extend(std::iter::repeat_n("  ", depth));
         out.push(end);
+    }
+}
+
+/// Appends the value as compact JSON, with names and strings escaped according to `escape`.
+///
+/// ```
+/// use fieldmanager_value::internal::{Escape, write_json};
+/// use fieldmanager_value::Value;
+/// let mut out = String::new();
+/// write_json(&Value::from("<"), &mut out, Escape::Html);
+/// assert_eq!(out, r#""\u003c""#);
+/// ```
+pub fn write_json(value: &Value, out: &mut String, escape: Escape) {
+    // Each list and map checks the stack, since a value may be deeper than any parsed one.
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(true) => out.push_str("true"),
+        Value::Bool(false) => out.push_str("false"),
+        Value::Int(i) => number::write_integer(out, *i),
+        Value::Float(f) => number::write_number(out, *f),
+        Value::String(s) => {
+            out.push('"');
+            write_text(out, s, s.is_static(), escape);
+            out.push('"');
+        }
+        Value::List(list) => deep::level(|| {
+            let mut before = '[';
+            for item in list {
+                out.push(before);
+                write_json(item, out, escape);
+                before = ',';
+            }
+            out.push_str(if list.is_empty() { "[]" } else { "]" });
+        }),
+        Value::Map(map) => deep::level(|| {
+            let mut before = "{\"";
+            for (name, value) in map {
+                out.push_str(before);
+                before = ",\"";
+                write_text(out, name, name.is_static(), escape);
+
+                // The quotes of a name and of its string are written together.
+                if let Value::String(text) = value {
+                    out.push_str("\":\"");
+                    write_text(out, text, text.is_static(), escape);
+                    out.push('"');
+                } else {
+                    out.push_str("\":");
+                    write_json(value, out, escape);
+                }
+            }
+            out.push_str(if map.is_empty() { "{}" } else { "}" });
+        }),
     }
 }
 

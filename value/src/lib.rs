@@ -61,8 +61,12 @@ pub mod internal {
     pub use crate::deep::{level, with_room, with_stack};
     pub use crate::embedded::embedded;
     pub use crate::escape::{Escape, write_string};
-    pub use crate::json::from_json_with_repeats;
+    pub use crate::json::{from_json_with_repeats, write_json};
+    pub use crate::list::{for_each_difference, keeps_memo, memo_or_else, set_memo};
+    pub use crate::map::{differences, join, seek};
     pub use crate::number::write_number;
+    pub use crate::string::is_plain_name;
+    pub use crate::text::{is_plain_text, shared_text};
     pub use crate::untrusted::escape_untrusted;
     pub use crate::work::{Stopped, Work, proceed};
     pub use crate::yaml::from_yaml_with_duplicates;

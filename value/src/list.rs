@@ -248,76 +248,6 @@ impl List {
         }
     }
 
-    /// Calls `f` with every index at which the two lists do not share the same item, and the items at that index. For
-    /// two large lists of which one was derived from the other by few edits, this visits only the edited items;
-    /// otherwise it skips shared chunks.
-    ///
-    /// ```
-    /// use fieldmanager_value::{List, Value};
-    /// let old: List = (0..100).map(Value::from).collect();
-    /// let mut new = old.clone();
-    /// new.set(7, Value::Null);
-    /// let mut found = Vec::new();
-    /// old.for_each_difference(&new, |at, _, _| found.push(at));
-    /// assert_eq!(found, [7]);
-    /// ```
-    #[doc(hidden)]
-    pub fn for_each_difference<'a>(
-        &'a self,
-        other: &'a Self,
-        mut f: impl FnMut(usize, Option<&'a Value>, Option<&'a Value>),
-    ) {
-        if self.ptr_eq(other) {
-            return;
-        }
-        // One list derived from the other differs from it at the recorded positions only.
-        if let (ListForm::Large(old), ListForm::Large(new)) = (self.repr(), other.repr())
-            && let Some(changes) = old.lineage.between(&new.lineage)
-        {
-            for at in changes {
-                match (self.get(at), other.get(at)) {
-                    (Some(x), Some(y)) if x.ptr_eq(y) => {}
-                    (None, None) => {}
-                    (x, y) => f(at, x, y),
-                }
-            }
-            return;
-        }
-
-        // The chunks of two lists may end at different positions, so each step is the shorter remainder.
-        let (mut left, mut right) = (self.chunks(), other.chunks());
-        let (mut a, mut b): (&[Value], &[Value]) = (&[], &[]);
-        let mut at = 0;
-        loop {
-            if a.is_empty() {
-                a = left.next().unwrap_or_default();
-            }
-            if b.is_empty() {
-                b = right.next().unwrap_or_default();
-            }
-
-            let step = match (a.len(), b.len()) {
-                (0, 0) => return,
-                (0, n) | (n, 0) => n,
-                (n, m) => n.min(m),
-            };
-
-            // A chunk that both lists share at the same position has no differences.
-            if !(a.len() == b.len() && std::ptr::eq(a.as_ptr(), b.as_ptr())) {
-                for i in 0..step {
-                    match (a.get(i), b.get(i)) {
-                        (Some(x), Some(y)) if x.ptr_eq(y) => {}
-                        (x, y) => f(at + i, x, y),
-                    }
-                }
-            }
-
-            a = a.get(step..).unwrap_or_default();
-            b = b.get(step..).unwrap_or_default();
-            at += step;
-        }
-    }
-
     fn chunks(&self) -> impl Iterator<Item = &[Value]> {
         let (slice, large) = match self.repr() {
             ListForm::Slice(items) => (Some(items), None),
@@ -325,66 +255,135 @@ impl List {
         };
         slice.into_iter().chain(large.into_iter().flatten())
     }
+}
 
-    /// Whether the list is large enough to store a memo. Scanning a smaller list is faster than a lookup in a memo.
-    ///
-    /// ```
-    /// use fieldmanager_value::{List, Value};
-    /// let list = |n: i32| (0..n).map(Value::from).collect::<List>();
-    /// assert!(!list(2).keeps_memo() && list(1000).keeps_memo());
-    /// ```
-    #[doc(hidden)]
-    pub fn keeps_memo(&self) -> bool {
-        matches!(self.repr(), ListForm::Large(_))
+/// Stores data derived from the list for the lifetime of the list. An edited list does not inherit it. Only the
+/// first memo is stored, and only if [`keeps_memo`] is true.
+pub fn set_memo<T: Any + Send + Sync>(list: &List, memo: Arc<T>) {
+    if let ListForm::Large(large) = list.repr() {
+        // Drop a second memo, since it was derived from the same items.
+        let _ = large.memo.set(memo);
+    }
+}
+
+/// Returns data derived from the list: the stored memo if it is a `T` and `fits` accepts it, otherwise the result
+/// of `make`, which is then [stored](set_memo).
+///
+/// A keyed list stores its index this way, while this crate knows nothing about keys.
+///
+/// # Errors
+///
+/// The error of `make`.
+///
+/// ```
+/// use fieldmanager_value::internal::memo_or_else;
+/// use std::convert::Infallible;
+/// use fieldmanager_value::{List, Value};
+/// let list: List = (0..1000).map(Value::from).collect();
+/// let mut made = 0;
+/// for _ in 0..2 {
+///     let last = memo_or_else(&list, |_| true, || { made += 1; Ok::<_, Infallible>(list.get(999).cloned()) })?;
+///     assert_eq!(*last, Some(Value::from(999)));
+/// }
+/// assert_eq!(made, 1);
+/// # Ok::<(), Infallible>(())
+/// ```
+pub fn memo_or_else<T: Any + Send + Sync, E>(
+    list: &List,
+    fits: impl FnOnce(&T) -> bool,
+    make: impl FnOnce() -> Result<T, E>,
+) -> Result<Arc<T>, E> {
+    if let ListForm::Large(large) = list.repr()
+        && let Some(memo) = large.memo.get()
+        && let Ok(memo) = memo.clone().downcast::<T>()
+        && fits(&memo)
+    {
+        return Ok(memo);
+    }
+    let made = Arc::new(make()?);
+    set_memo(list, made.clone());
+    Ok(made)
+}
+
+/// Whether the list is large enough to store a memo. Scanning a smaller list is faster than a lookup in a memo.
+///
+/// ```
+/// use fieldmanager_value::internal::keeps_memo;
+/// use fieldmanager_value::{List, Value};
+/// let list = |n: i32| (0..n).map(Value::from).collect::<List>();
+/// assert!(!keeps_memo(&list(2)) && keeps_memo(&list(1000)));
+/// ```
+pub fn keeps_memo(list: &List) -> bool {
+    matches!(list.repr(), ListForm::Large(_))
+}
+
+/// Calls `f` with every index at which the two lists do not share the same item, and the items at that index. For
+/// two large lists of which one was derived from the other by few edits, this visits only the edited items;
+/// otherwise it skips shared chunks.
+///
+/// ```
+/// use fieldmanager_value::internal::for_each_difference;
+/// use fieldmanager_value::{List, Value};
+/// let old: List = (0..100).map(Value::from).collect();
+/// let mut new = old.clone();
+/// new.set(7, Value::Null);
+/// let mut found = Vec::new();
+/// for_each_difference(&old, &new, |at, _, _| found.push(at));
+/// assert_eq!(found, [7]);
+/// ```
+pub fn for_each_difference<'a>(
+    list: &'a List,
+    other: &'a List,
+    mut f: impl FnMut(usize, Option<&'a Value>, Option<&'a Value>),
+) {
+    if list.ptr_eq(other) {
+        return;
+    }
+    // One list derived from the other differs from it at the recorded positions only.
+    if let (ListForm::Large(old), ListForm::Large(new)) = (list.repr(), other.repr())
+        && let Some(changes) = old.lineage.between(&new.lineage)
+    {
+        for at in changes {
+            match (list.get(at), other.get(at)) {
+                (Some(x), Some(y)) if x.ptr_eq(y) => {}
+                (None, None) => {}
+                (x, y) => f(at, x, y),
+            }
+        }
+        return;
     }
 
-    /// Returns data derived from the list: the stored memo if it is a `T` and `fits` accepts it, otherwise the result
-    /// of `make`, which is then [stored](Self::set_memo).
-    ///
-    /// A keyed list stores its index this way, while this crate knows nothing about keys.
-    ///
-    /// # Errors
-    ///
-    /// The error of `make`.
-    ///
-    /// ```
-    /// use std::convert::Infallible;
-    /// use fieldmanager_value::{List, Value};
-    /// let list: List = (0..1000).map(Value::from).collect();
-    /// let mut made = 0;
-    /// for _ in 0..2 {
-    ///     let last = list.memo_or_else(|_| true, || { made += 1; Ok::<_, Infallible>(list.get(999).cloned()) })?;
-    ///     assert_eq!(*last, Some(Value::from(999)));
-    /// }
-    /// assert_eq!(made, 1);
-    /// # Ok::<(), Infallible>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn memo_or_else<T: Any + Send + Sync, E>(
-        &self,
-        fits: impl FnOnce(&T) -> bool,
-        make: impl FnOnce() -> Result<T, E>,
-    ) -> Result<Arc<T>, E> {
-        if let ListForm::Large(large) = self.repr()
-            && let Some(memo) = large.memo.get()
-            && let Ok(memo) = memo.clone().downcast::<T>()
-            && fits(&memo)
-        {
-            return Ok(memo);
+    // The chunks of two lists may end at different positions, so each step is the shorter remainder.
+    let (mut left, mut right) = (list.chunks(), other.chunks());
+    let (mut a, mut b): (&[Value], &[Value]) = (&[], &[]);
+    let mut at = 0;
+    loop {
+        if a.is_empty() {
+            a = left.next().unwrap_or_default();
         }
-        let made = Arc::new(make()?);
-        self.set_memo(made.clone());
-        Ok(made)
-    }
+        if b.is_empty() {
+            b = right.next().unwrap_or_default();
+        }
 
-    /// Stores data derived from the list for the lifetime of the list. An edited list does not inherit it. Only the
-    /// first memo is stored, and only if [`keeps_memo`](Self::keeps_memo) is true.
-    #[doc(hidden)]
-    pub fn set_memo<T: Any + Send + Sync>(&self, memo: Arc<T>) {
-        if let ListForm::Large(large) = self.repr() {
-            // Drop a second memo, since it was derived from the same items.
-            let _ = large.memo.set(memo);
+        let step = match (a.len(), b.len()) {
+            (0, 0) => return,
+            (0, n) | (n, 0) => n,
+            (n, m) => n.min(m),
+        };
+
+        // A chunk that both lists share at the same position has no differences.
+        if !(a.len() == b.len() && std::ptr::eq(a.as_ptr(), b.as_ptr())) {
+            for i in 0..step {
+                match (a.get(i), b.get(i)) {
+                    (Some(x), Some(y)) if x.ptr_eq(y) => {}
+                    (x, y) => f(at + i, x, y),
+                }
+            }
         }
+
+        a = a.get(step..).unwrap_or_default();
+        b = b.get(step..).unwrap_or_default();
+        at += step;
     }
 }
 
@@ -394,7 +393,7 @@ impl PartialEq for List {
             return false;
         }
         let mut equal = true;
-        deep::level(|| self.for_each_difference(other, |_, a, b| equal = equal && a == b));
+        deep::level(|| for_each_difference(self, other, |_, a, b| equal = equal && a == b));
         equal
     }
 }
@@ -487,12 +486,12 @@ mod tests {
     #[test]
     fn only_large_lists_store_a_memo_and_only_the_first() {
         let memo =
-            |list: &List, new: u32| *list.memo_or_else(|_| true, || Ok::<_, ()>(new)).unwrap();
+            |list: &List, new: u32| *memo_or_else(list, |_| true, || Ok::<_, ()>(new)).unwrap();
         let large: List = (0..=SMALL as i64).map(Value::Int).collect();
         assert_eq!((memo(&large, 7), memo(&large.clone(), 8)), (7, 7));
-        large.set_memo(Arc::new(9_u32));
+        set_memo(&large, Arc::new(9_u32));
         assert_eq!(memo(&large, 10), 7);
-        let other = large.memo_or_else(|old: &u32| *old != 7, || Ok::<_, ()>(11));
+        let other = memo_or_else(&large, |old: &u32| *old != 7, || Ok::<_, ()>(11));
         assert_eq!((other.as_deref(), memo(&large, 12)), (Ok(&11), 7));
         let mut edited = large.clone();
         edited.push(Value::Null);
@@ -521,7 +520,7 @@ mod tests {
                 prop_assert!(subject.iter().eq(list(&model).iter()));
                 prop_assert_eq!(&before, &list(&old_model));
                 let mut seen = Vec::new();
-                before.for_each_difference(&subject, |i, a, b| {
+                for_each_difference(&before, &subject, |i, a, b| {
                     assert_eq!((a, b), (before.get(i), subject.get(i)));
                     seen.push(i);
                 });

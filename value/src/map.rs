@@ -101,20 +101,6 @@ impl Map {
         self.0.get_named(name)
     }
 
-    /// Returns a cursor for looking up ascending names in a single walk of the map.
-    ///
-    /// ```
-    /// use fieldmanager_value::{Map, Value};
-    /// let map = Map::from_iter([("a", 1), ("b", 2)]);
-    /// let mut seek = map.seek();
-    /// assert_eq!(seek.get("b").map(|(_, value)| value), Some(&Value::from(2)));
-    /// assert_eq!(seek.get("c"), None);
-    /// ```
-    #[doc(hidden)]
-    pub fn seek(&self) -> Seek<'_, Str, Value> {
-        self.0.seek()
-    }
-
     /// Whether the map has an entry with a name, even if its value is null.
     ///
     /// ```
@@ -169,35 +155,49 @@ impl Map {
     pub fn with_edits(&self, edits: Vec<(Str, Option<Value>)>) -> Self {
         Map(self.0.with_edits(edits))
     }
+}
 
-    /// Iterates over the union of the names of both maps, with the value from each map.
-    ///
-    /// ```
-    /// use fieldmanager_value::Map;
-    /// let (old, new) = (Map::from_iter([("a", 1), ("b", 2)]), Map::from_iter([("b", 2), ("c", 3)]));
-    /// let sides: Vec<(&str, bool, bool)> =
-    ///     old.join(&new).map(|(name, a, b)| (name.as_str(), a.is_some(), b.is_some())).collect();
-    /// assert_eq!(sides, [("a", true, false), ("b", true, true), ("c", false, true)]);
-    /// ```
-    #[doc(hidden)]
-    pub fn join<'a>(&'a self, other: &'a Self) -> Join<'a, Str, Value> {
-        self.0.join(&other.0)
-    }
+/// Like [`join`], but may omit equal entries, so the cost is proportional to the differences.
+///
+/// ```
+/// use fieldmanager_value::internal::differences;
+/// use fieldmanager_value::{Map, Value};
+/// let old = Map::from_iter((0..1000).map(|i| (format!("n{i}"), i)));
+/// let mut new = old.clone();
+/// new.insert("n7", "seven");
+/// let changed: Vec<&str> = differences(&old, &new).map(|(name, _, _)| name.as_str()).collect();
+/// assert_eq!(changed, ["n7"]);
+/// ```
+pub fn differences<'a>(map: &'a Map, other: &'a Map) -> Differences<'a, Str, Value> {
+    map.0.differences(&other.0)
+}
 
-    /// Like [`join`](Self::join), but may omit equal entries, so the cost is proportional to the differences.
-    ///
-    /// ```
-    /// use fieldmanager_value::{Map, Value};
-    /// let old = Map::from_iter((0..1000).map(|i| (format!("n{i}"), i)));
-    /// let mut new = old.clone();
-    /// new.insert("n7", "seven");
-    /// let changed: Vec<&str> = old.differences(&new).map(|(name, _, _)| name.as_str()).collect();
-    /// assert_eq!(changed, ["n7"]);
-    /// ```
-    #[doc(hidden)]
-    pub fn differences<'a>(&'a self, other: &'a Self) -> Differences<'a, Str, Value> {
-        self.0.differences(&other.0)
-    }
+/// Iterates over the union of the names of both maps, with the value from each map.
+///
+/// ```
+/// use fieldmanager_value::internal::join;
+/// use fieldmanager_value::Map;
+/// let (old, new) = (Map::from_iter([("a", 1), ("b", 2)]), Map::from_iter([("b", 2), ("c", 3)]));
+/// let sides: Vec<(&str, bool, bool)> =
+///     join(&old, &new).map(|(name, a, b)| (name.as_str(), a.is_some(), b.is_some())).collect();
+/// assert_eq!(sides, [("a", true, false), ("b", true, true), ("c", false, true)]);
+/// ```
+pub fn join<'a>(map: &'a Map, other: &'a Map) -> Join<'a, Str, Value> {
+    map.0.join(&other.0)
+}
+
+/// Returns a cursor for looking up ascending names in a single walk of the map.
+///
+/// ```
+/// use fieldmanager_value::internal::seek;
+/// use fieldmanager_value::{Map, Value};
+/// let map = Map::from_iter([("a", 1), ("b", 2)]);
+/// let mut seek = seek(&map);
+/// assert_eq!(seek.get("b").map(|(_, value)| value), Some(&Value::from(2)));
+/// assert_eq!(seek.get("c"), None);
+/// ```
+pub fn seek(map: &Map) -> Seek<'_, Str, Value> {
+    map.0.seek()
 }
 
 impl PartialEq for Map {

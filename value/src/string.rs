@@ -44,21 +44,6 @@ impl Str {
 }
 
 impl Str {
-    /// Whether JSON and Go's HTML-safe JSON write the string without escapes: it contains no quotes, backslashes,
-    /// control characters, `<`, `>`, `&`, U+2028 or U+2029. May also return false for a string with other characters
-    /// from U+2000 to U+2FFF.
-    ///
-    /// ```
-    /// use fieldmanager_value::Str;
-    /// assert!(Str::from("replicas").needs_no_escape() && Str::from("my name").needs_no_escape());
-    /// assert!(!Str::from("a \"name\"").needs_no_escape() && !Str::from("<br>").needs_no_escape());
-    /// ```
-    #[inline]
-    #[doc(hidden)]
-    pub fn needs_no_escape(&self) -> bool {
-        self.is_static() || escape::needs_no_escape(self, Escape::Html)
-    }
-
     /// Whether the string is an interned Kubernetes name, which needs no escape, or empty.
     #[inline]
     pub(crate) fn is_static(&self) -> bool {
@@ -74,6 +59,21 @@ impl Str {
     pub(crate) fn interned(string: ArcStr) -> Str {
         Str(string)
     }
+}
+
+/// Whether JSON and Go's HTML-safe JSON write the string without escapes: it contains no quotes, backslashes,
+/// control characters, `<`, `>`, `&`, U+2028 or U+2029. May also return false for a string with other characters
+/// from U+2000 to U+2FFF.
+///
+/// ```
+/// use fieldmanager_value::internal::is_plain_name;
+/// use fieldmanager_value::Str;
+/// assert!(is_plain_name(&Str::from("replicas")) && is_plain_name(&Str::from("my name")));
+/// assert!(!is_plain_name(&Str::from("a \"name\"")) && !is_plain_name(&Str::from("<br>")));
+/// ```
+#[inline]
+pub fn is_plain_name(name: &Str) -> bool {
+    name.is_static() || escape::needs_no_escape(name, Escape::Html)
 }
 
 impl Ord for Str {

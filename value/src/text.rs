@@ -57,32 +57,8 @@ impl Text {
         }
     }
 
-    /// The shared allocation, or `None` if the string is stored inline.
-    ///
-    /// ```
-    /// use fieldmanager_value::{Str, Text};
-    /// let shared = Str::from("a text of some length");
-    /// assert!(Text::from(&shared).as_shared().is_some_and(|text| text.ptr_eq(&shared)));
-    /// assert_eq!(Text::from("short").as_shared(), None);
-    /// ```
-    #[doc(hidden)]
-    pub fn as_shared(&self) -> Option<&Str> {
-        match &self.0 {
-            TextForm::Short(_) => None,
-            TextForm::Shared(text) => Some(text),
-        }
-    }
-
     /// Whether both strings are the same allocation, or inline and equal.
-    ///
-    /// ```
-    /// use fieldmanager_value::Text;
-    /// let text = Text::from("a text of some length");
-    /// assert!(text.ptr_eq(&text.clone()) && !text.ptr_eq(&Text::from("a text of some length")));
-    /// assert!(Text::from("short").ptr_eq(&Text::from("short")));
-    /// ```
-    #[doc(hidden)]
-    pub fn ptr_eq(&self, other: &Text) -> bool {
+    pub(crate) fn ptr_eq(&self, other: &Text) -> bool {
         match (&self.0, &other.0) {
             (TextForm::Short(a), TextForm::Short(b)) => a == b,
             (TextForm::Shared(a), TextForm::Shared(b)) => a.ptr_eq(b),
@@ -90,23 +66,39 @@ impl Text {
         }
     }
 
-    /// Whether JSON writes the string without escapes, see [`Str::needs_no_escape`].
-    ///
-    /// ```
-    /// use fieldmanager_value::Text;
-    /// assert!(Text::from("10.0.0.1").needs_no_escape() && !Text::from("<br>").needs_no_escape());
-    /// ```
-    #[inline]
-    #[doc(hidden)]
-    pub fn needs_no_escape(&self) -> bool {
-        self.is_static() || escape::needs_no_escape(self, Escape::Html)
-    }
-
     /// Whether the string is an interned Kubernetes name, which needs no escape.
     #[inline]
     pub(crate) fn is_static(&self) -> bool {
         matches!(&self.0, TextForm::Shared(text) if text.is_static())
     }
+}
+
+/// The shared allocation, or `None` if the string is stored inline.
+///
+/// ```
+/// use fieldmanager_value::internal::shared_text;
+/// use fieldmanager_value::{Str, Text};
+/// let shared = Str::from("a text of some length");
+/// assert!(shared_text(&Text::from(&shared)).is_some_and(|text| text.ptr_eq(&shared)));
+/// assert_eq!(shared_text(&Text::from("short")), None);
+/// ```
+pub fn shared_text(text: &Text) -> Option<&Str> {
+    match &text.0 {
+        TextForm::Short(_) => None,
+        TextForm::Shared(text) => Some(text),
+    }
+}
+
+/// Whether JSON writes the string without escapes, see [`Str::needs_no_escape`].
+///
+/// ```
+/// use fieldmanager_value::internal::is_plain_text;
+/// use fieldmanager_value::Text;
+/// assert!(is_plain_text(&Text::from("10.0.0.1")) && !is_plain_text(&Text::from("<br>")));
+/// ```
+#[inline]
+pub fn is_plain_text(text: &Text) -> bool {
+    text.is_static() || escape::needs_no_escape(text, Escape::Html)
 }
 
 string_traits! { Text }
@@ -208,7 +200,7 @@ mod tests {
         for text in texts() {
             let made = Text::from(text.as_str());
             assert_eq!(made, *text);
-            assert_eq!(made.as_shared().is_some(), text.len() > SHORT);
+            assert_eq!(shared_text(&made).is_some(), text.len() > SHORT);
             for other in [
                 Text::from(text.clone()),
                 Text::from(Str::from(&text)),
@@ -224,7 +216,10 @@ mod tests {
                 (format!("{made}"), format!("{made:?}")),
                 (text.clone(), format!("{text:?}"))
             );
-            assert_eq!(made.needs_no_escape(), Str::from(&text).needs_no_escape());
+            assert_eq!(
+                is_plain_text(&made),
+                crate::string::is_plain_name(&Str::from(&text))
+            );
             assert_eq!(
                 serde_json::from_str::<Text>(&serde_json::to_string(&made).unwrap()).unwrap(),
                 made

@@ -95,12 +95,6 @@ impl Value {
         matches!(self, Value::Null)
     }
 
-    /// Whether the value is an integer or a float.
-    #[doc(hidden)]
-    pub fn is_number(&self) -> bool {
-        matches!(self, Value::Int(_) | Value::Float(_))
-    }
-
     /// Whether the value is a number, a string or a boolean. Null is not a scalar.
     ///
     /// ```

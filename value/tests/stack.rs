@@ -4,7 +4,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::thread;
 
-use fieldmanager_value::internal::Escape;
+use fieldmanager_value::internal::{Escape, write_json};
 use fieldmanager_value::{Error, List, MAX_DEPTH, Map, Value, from_value, to_value};
 use serde::Deserialize;
 
@@ -77,7 +77,7 @@ fn compare_and_write(make: impl Fn(Value) -> Value) {
         (json.clone(), json.clone())
     );
     let mut html = String::new();
-    value.write_json_escaped(&mut html, Escape::Html);
+    write_json(&value, &mut html, Escape::Html);
     assert_eq!(html, json);
     let pretty = value.to_json_pretty();
     assert!(pretty.len() < json.len() * 2 * (MAX_DEPTH + 2));

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use fieldmanager_access::User;
-use fieldmanager_admission::internal::{Inputs, environment, visible_namespace};
+use fieldmanager_admission::internal::{
+    Inputs, access_question, describe_for_expressions, environment, visible_namespace,
+};
 use fieldmanager_admission::{AdmissionOperation, AdmissionRequest};
 use fieldmanager_cel::{
     AccessDecision, AccessQuestion, Authorizer, EvaluationError, ExpressionType,
@@ -287,10 +289,10 @@ impl CaseValues {
         Inputs {
             object: self.object.as_ref(),
             old: self.old.as_ref(),
-            request: request.described(&kind, resource),
+            request: describe_for_expressions(&request, &kind, resource),
             namespace: self.namespace.as_ref(),
             params: self.params.as_ref(),
-            resource: request.access_question(),
+            resource: access_question(&request),
         }
     }
 }

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 
 use fieldmanager_fieldpath::{Path, PathElement, Set};
+use fieldmanager_managedfields::internal::kind_of_patch;
 use fieldmanager_managedfields::{
     CsaUpgrade, Entry, ExtractForm, ExtractRequest, ManagedFields, RequestKind, RequestOptions,
     ScaleHandler, extract, validate_managed_fields,
 };
 use fieldmanager_openapi::Importer;
+use fieldmanager_openapi::internal::import_definitions;
 use fieldmanager_schema::Schema;
 use fieldmanager_structural::FieldPath;
 use serde_json::{Value as Json, json};
@@ -214,9 +216,9 @@ fn extracted(request: &Json, reference: &Json) -> Option<OtherAnswer> {
     let mut ty = Schema::deduced();
     if let Some(definitions) = request.pointer("/schemas/definitions") {
         let definitions = own(definitions);
-        let imported = Importer::new()
-            .definitions(definitions.as_map().into_iter().flatten())
-            .ok()?;
+        let imported =
+            import_definitions(&Importer::new(), definitions.as_map().into_iter().flatten())
+                .ok()?;
         ty = imported.types.schema().type_named(text(request, "type"))?;
     }
 
@@ -380,7 +382,7 @@ fn validated(request: &Json) -> Json {
     let entries = validate_managed_fields(Some(&own(member(request, "managedFields"))), &path);
     json!({
         "managedFields": texts(entries.iter().map(ToString::to_string).collect()),
-        "patchOptions": options("patchOptions", RequestKind::of_patch(text(request, "patchType"))),
+        "patchOptions": options("patchOptions", kind_of_patch(text(request, "patchType"))),
         "createOptions": options("createOptions", RequestKind::Create),
         "updateOptions": options("updateOptions", RequestKind::Update),
     })

@@ -1,5 +1,6 @@
 //! The library's side: a sequence of writes to one object, as the oracle describes them.
 
+use fieldmanager_managedfields::internal::update_no_errors;
 use fieldmanager_managedfields::{
     ApplyRequest, Error, ObjectConverter, Outcome, Time, UpdateRequest,
 };
@@ -121,9 +122,11 @@ impl Sequence {
         } else {
             let object = self.to_hub(&object)?;
             if flag(step, "noErrors") {
-                manager
-                    .update_no_errors(UpdateRequest::new(&live, &object).manager(name).at(now))
-                    .object
+                update_no_errors(
+                    &manager,
+                    UpdateRequest::new(&live, &object).manager(name).at(now),
+                )
+                .object
             } else {
                 let Outcome { object, .. } = manager
                     .update(UpdateRequest::new(&live, &object).manager(name).at(now))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use fieldmanager_fieldpath::{ApiVersion, Set};
 use fieldmanager_managedfields::{ConvertError, FieldManager, ObjectConverter};
+use fieldmanager_openapi::internal::import_definitions;
 use fieldmanager_openapi::{GroupVersionKind, Importer, Types};
 use fieldmanager_value::{Map, Str, Value};
 use serde_json::Value as Json;
@@ -169,9 +170,8 @@ fn types(request: &Json, known: &mut Known) -> Result<Option<Types>, String> {
     };
     let definitions = own(definitions);
     let definitions = definitions.as_map().cloned().unwrap_or_default();
-    let imported = importer
-        .definitions(definitions.iter())
-        .map_err(|error| error.to_string())?;
+    let imported =
+        import_definitions(&importer, definitions.iter()).map_err(|error| error.to_string())?;
 
     // Without kinds, the library finds types by name; Go finds no type.
     if imported.types.kinds().next().is_none() {

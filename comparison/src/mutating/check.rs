@@ -1,6 +1,6 @@
 //! Compares both sides.
 
-use fieldmanager_admission::policies::MutationKind;
+use fieldmanager_admission::internal::MutationKind;
 use fieldmanager_cel::{Environment, EvaluationError, ExpressionInput, InputType, RULE_BUDGET};
 use fieldmanager_managedfields::internal::merge_unowned;
 use fieldmanager_schema::Schema;

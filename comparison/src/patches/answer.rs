@@ -1,7 +1,8 @@
 //! The library's answer to a case.
 
+use fieldmanager_patch::internal::{Precondition, check_preconditions};
 use fieldmanager_patch::json_patch::OperationFault;
-use fieldmanager_patch::strategic::{self, Precondition, check_preconditions};
+use fieldmanager_patch::strategic;
 use fieldmanager_patch::{Error, Fault, PatchSchema, PatchTypes, json_merge, json_patch};
 use fieldmanager_value::Value;
 use serde_json::{Value as Json, json};

@@ -7,6 +7,7 @@
 use fieldmanager_cel::internal::{RuleChecks, RuleOptions};
 use fieldmanager_handlers::internal::errors_of_definition;
 use fieldmanager_structural::Structural;
+use fieldmanager_structural::internal::declare_metadata;
 use serde_json::{Map, Value as Json, json};
 
 use super::expressions::Expressions;
@@ -116,7 +117,7 @@ fn answer(case: &Json, tally: &mut Tally) -> Json {
     }
 
     let schema = match Structural::from_value(&own(member(case, "schema"))) {
-        Ok(schema) => schema.with_metadata(false),
+        Ok(schema) => declare_metadata(&schema, false),
         Err(error) => return json!({"conversionError": error.to_string()}),
     };
     let mut checks = RuleChecks::new(&schema);

@@ -1,7 +1,9 @@
 //! The library's side: answers requests in the format of the oracle.
 
+use fieldmanager_openapi::internal::import_definitions;
 use fieldmanager_openapi::{Importer, Types};
 use fieldmanager_structural::crd::CustomResource;
+use fieldmanager_structural::internal::{prune_defaults, publish, structural_condition, unfold};
 use fieldmanager_structural::{Error, FieldError, FieldPath, Structural};
 use fieldmanager_value::Value;
 use serde_json::{Map, Value as Json, json};
@@ -40,7 +42,7 @@ fn on_schema(op: &str, schema: &Structural, request: &Json) -> Json {
         "structural" => Ok(json!({
             "errors": texts(&schema.validate(&path)),
             "openapi": back(&schema.to_value()),
-            "unfolded": back(&schema.unfold().to_value()),
+            "unfolded": back(&unfold(schema).to_value()),
         })),
         "prune" => schema
             .prune(&object, is_root)
@@ -62,9 +64,9 @@ fn on_schema(op: &str, schema: &Structural, request: &Json) -> Json {
                 }
                 out
             }),
-        "prunedefaults" => schema
-            .prune_defaults()
-            .map(|schema| json!({"schema": back(&schema.to_value())})),
+        "prunedefaults" => {
+            prune_defaults(schema).map(|schema| json!({"schema": back(&schema.to_value())}))
+        }
         _ => return json!({"missing": op}),
     };
 
@@ -87,13 +89,13 @@ fn crd(request: &Json) -> Json {
         Ok(crd) => crd,
         Err(error) => return json!({"decodeError": error.to_string()}),
     };
-    let condition = crd.condition().map(|condition| {
+    let condition = structural_condition(&crd).map(|condition| {
         json!({"status": condition.status.as_str(), "reason": condition.reason, "message": condition.message})
     });
     let mut versions = Map::new();
 
     for version in &crd.versions {
-        let definitions = match crd.definitions(&version.name) {
+        let definitions = match publish(&crd, &version.name) {
             Ok(definitions) => json!({"openapi": back(&Value::Map(definitions))}),
             Err(error) => json!({"error": error.to_string()}),
         };
@@ -117,7 +119,7 @@ fn openapi(request: &Json) -> Json {
         return json!({"requestError": "definitions are not a map"});
     };
     let importer = Importer::new().preserve_unknown_fields(flag(request, "preserveUnknownFields"));
-    match importer.definitions(&definitions) {
+    match import_definitions(&importer, &definitions) {
         Ok(imported) => json!({"schema": back(&imported.types.schema().to_value())}),
         Err(error) => {
             let faults: Vec<String> = error.0.iter().map(ToString::to_string).collect();

@@ -85,15 +85,7 @@ impl Set {
     }
 
     /// Appends the set as FieldsV1, see [`to_json`](Self::to_json).
-    ///
-    /// ```
-    /// use fieldmanager_fieldpath::Set;
-    /// let mut out = String::from("fieldsV1: ");
-    /// Set::new().write_json(&mut out);
-    /// assert_eq!(out, "fieldsV1: {}");
-    /// ```
-    #[doc(hidden)]
-    pub fn write_json(&self, out: &mut String) {
+    pub(crate) fn write_json(&self, out: &mut String) {
         write::write(self, out);
     }
 

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use fieldmanager_value::internal::level;
-use fieldmanager_value::internal::{Escape, write_number, write_string};
+use fieldmanager_value::internal::{Escape, write_json, write_number, write_string};
 use fieldmanager_value::{Map, Str, Value};
 
 use super::bytes::plain_end;
@@ -212,6 +212,6 @@ fn write_value(out: &mut String, value: &Value) {
             out.push(']');
         }),
         Value::Map(map) => level(|| write_fields(out, map, Escape::Html)),
-        other => other.write_json(out),
+        other => write_json(other, out, Escape::Json),
     }
 }

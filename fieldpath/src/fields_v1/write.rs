@@ -1,7 +1,9 @@
 //! The writer of FieldsV1.
 
 use fieldmanager_value::Value;
-use fieldmanager_value::internal::{Escape, write_number, write_string};
+use fieldmanager_value::internal::{
+    Escape, is_plain_name, is_plain_text, write_json, write_number, write_string,
+};
 
 use super::path_element;
 use crate::set::Node;
@@ -123,7 +125,7 @@ impl FieldsWriter<'_> {
         let mut last = if itself { Last::Itself } else { Last::Start };
         for (element, node) in entries {
             match element {
-                PathElement::Field(name) if name.needs_no_escape() => {
+                PathElement::Field(name) if is_plain_name(name) => {
                     last.field(self.out);
                     self.out.push_str(name);
                 }
@@ -183,7 +185,7 @@ impl FieldsWriter<'_> {
             PathElement::Key(fields)
                 if fields
                     .iter()
-                    .all(|(name, value)| name.needs_no_escape() && is_plain_scalar(value)) =>
+                    .all(|(name, value)| is_plain_name(name) && is_plain_scalar(value)) =>
             {
                 self.out.push_str("\"k:{");
                 for (at, (name, value)) in fields.iter().enumerate() {
@@ -216,14 +218,14 @@ impl FieldsWriter<'_> {
                 self.out.push_str("\\\"");
             }
             Value::Float(number) => write_number(self.out, *number),
-            other => other.write_json(self.out),
+            other => write_json(other, self.out, Escape::Json),
         }
     }
 }
 
 fn is_plain_scalar(value: &Value) -> bool {
     match value {
-        Value::String(text) => text.needs_no_escape(),
+        Value::String(text) => is_plain_text(text),
         other => other.is_scalar(),
     }
 }

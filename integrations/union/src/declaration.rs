@@ -32,8 +32,7 @@ pub struct Declaration {
 
 impl Declaration {
     /// The values that select no member.
-    #[doc(hidden)]
-    pub fn empty_values(&self) -> impl Iterator<Item = &'static str> {
+    fn empty_values(&self) -> impl Iterator<Item = &'static str> {
         // The extension lists values, among which the empty string stands for an absent discriminator.
         let missing = self.absent && !self.values.contains(&"");
         let values = self.values.iter().copied().chain(missing.then_some(""));
@@ -56,7 +55,6 @@ impl Declaration {
     /// let unions = schema.get("x-kubernetes-unions");
     /// assert_eq!(unions, Some(&serde_json::json!([{"fields-to-discriminateBy": {"git": "Git"}}])));
     /// ```
-    #[doc(hidden)]
     pub fn extend(&self, schema: &mut Schema) {
         match self.discriminator {
             Some(discriminator) if !self.deducing => {
@@ -90,7 +88,6 @@ impl Declaration {
 
     /// Like [`extend`](Self::extend), but also restricts the discriminator to its values. Used for sum types, whose
     /// discriminator has no type of its own.
-    #[doc(hidden)]
     pub fn extend_sum(&self, schema: &mut Schema) {
         if let Some(property) = self.discriminator.and_then(|name| property(schema, name)) {
             property.insert("enum".into(), json!(self.values));

@@ -56,13 +56,11 @@ impl<D: Discriminator> Discriminator for Option<D> {
 }
 
 /// Whether a value is possible, so that its member can be selected.
-#[doc(hidden)]
 pub const fn has_value<D: Discriminator>(value: &str) -> bool {
     D::OPEN || contains(D::VALUES, value)
 }
 
 /// Returns the first value that selects no member.
-#[doc(hidden)]
 pub const fn value_without_member<D: Discriminator>(members: &[&str]) -> Option<&'static str> {
     let mut rest = D::VALUES;
     while let [value, tail @ ..] = rest {
@@ -96,14 +94,13 @@ const fn equal(mut a: &[u8], mut b: &[u8]) -> bool {
 }
 
 /// A compiler message assembled from parts, truncated to 256 bytes.
-#[doc(hidden)]
 pub struct Message {
     bytes: [u8; 256],
     length: usize,
 }
 
 impl Message {
-    #[doc(hidden)]
+    /// Joins the parts of the message.
     pub const fn new(mut parts: &[&str]) -> Self {
         let mut bytes = [0; 256];
         let mut length = 0;
@@ -122,7 +119,7 @@ impl Message {
         Message { bytes, length }
     }
 
-    #[doc(hidden)]
+    /// The message.
     pub const fn as_str(&self) -> &str {
         let (message, _) = self.bytes.split_at(self.length);
         match str::from_utf8(message) {

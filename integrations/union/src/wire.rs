@@ -3,7 +3,6 @@ use std::fmt;
 use crate::Declaration;
 
 /// The variant of a sum type selected by an object.
-#[doc(hidden)]
 #[derive(Debug, PartialEq, Eq)]
 pub enum Selected {
     /// The member with this index.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use fieldmanager_schema::internal::{
-    AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef,
+    AtomDef, FieldDef, ListDef, MapDef, Relationship, Scalar, TypeDef, TypeRef, type_definitions,
 };
 use fieldmanager_schema::{Schema, UNTYPED_ATOMIC, UNTYPED_DEDUCED};
 use fieldmanager_value::internal::level;
@@ -452,6 +452,6 @@ fn type_ref_to(name: Str) -> TypeRef {
 /// The definitions of the two untyped types that end every import.
 fn untyped() -> impl Iterator<Item = TypeDef> {
     let deduced = Schema::deduced();
-    let definitions: Vec<TypeDef> = deduced.schema().definitions().to_vec();
+    let definitions: Vec<TypeDef> = type_definitions(deduced.schema()).to_vec();
     definitions.into_iter()
 }

@@ -2,13 +2,16 @@
 
 use fieldmanager_schema::Schema;
 use fieldmanager_structural::GroupVersionKind;
-use fieldmanager_structural::crd::{CrdError, CustomResource, is_definition};
+use fieldmanager_structural::crd::{CrdError, CustomResource};
+use fieldmanager_structural::internal::is_definition;
 use fieldmanager_value::{Map, Str, Value};
 
 use super::fault::Fault;
 use super::imported::{ImportError, Imported};
 use super::options::Importer;
 use crate::Types;
+use crate::import::definitions::import_definitions;
+use crate::types::types_of;
 
 /// An error of loading types from a document.
 ///
@@ -145,7 +148,7 @@ impl Importer {
     /// ```
     pub fn document(&self, document: &Value) -> Result<Imported, LoadError> {
         let definitions = definitions(document).ok_or(LoadError::NotOpenApi)??;
-        let mut imported = self.definitions(definitions)?;
+        let mut imported = import_definitions(self, definitions)?;
         if document.get("swagger").is_some() && lacks_defaults(definitions) {
             let message = "the document has lists with several keys and no defaults, as /openapi/v2 of an API server: \
                            keys with defaults, such as the protocol of a port, are wrong; use /openapi/v3";
@@ -211,41 +214,40 @@ impl Types {
 
         Err(LoadError::Unknown { found })
     }
+}
 
-    /// Serializes the types as a document that [`load`](Self::load) reads: a schema in the format of
-    /// structured-merge-diff, with `kinds` beside its `types`, which other readers of that format ignore.
-    ///
-    /// ```
-    /// use fieldmanager_openapi::Types;
-    /// use fieldmanager_value::Value;
-    /// let text = r#"{"kinds":[{"group":"","kind":"Shop","type":"shop","version":"v1"}],"types":[{"name":"shop","scalar":"string"}]}"#;
-    /// assert_eq!(Types::load(&Value::from_json(text)?)?.to_value().to_json(), text);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn to_value(&self) -> Value {
-        let mut document = self.schema().to_value();
-        let mut kinds: Vec<Value> = Vec::new();
-        for (kind, names) in self.kinds() {
-            for name in names {
-                let fields = [
-                    ("group", &kind.group),
-                    ("version", &kind.version),
-                    ("kind", &kind.kind),
-                    ("type", name),
-                ];
-                let fields = fields.map(|(name, text)| (Str::from(name), Value::from(text)));
-                kinds.push(Value::Map(fields.into_iter().collect()));
-            }
+/// Serializes the types as a document that [`load`](Types::load) reads: a schema in the format of
+/// structured-merge-diff, with `kinds` beside its `types`, which other readers of that format ignore.
+///
+/// ```
+/// use fieldmanager_openapi::Types;
+/// use fieldmanager_value::Value;
+/// let text = r#"{"kinds":[{"group":"","kind":"Shop","type":"shop","version":"v1"}],"types":[{"name":"shop","scalar":"string"}]}"#;
+/// assert_eq!(Types::load(&Value::from_json(text)?)?.to_value().to_json(), text);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn types_document(types: &Types) -> Value {
+    let mut document = types.schema().to_value();
+    let mut kinds: Vec<Value> = Vec::new();
+    for (kind, names) in types.kinds() {
+        for name in names {
+            let fields = [
+                ("group", &kind.group),
+                ("version", &kind.version),
+                ("kind", &kind.kind),
+                ("type", name),
+            ];
+            let fields = fields.map(|(name, text)| (Str::from(name), Value::from(text)));
+            kinds.push(Value::Map(fields.into_iter().collect()));
         }
-
-        if let Value::Map(map) = &mut document
-            && !kinds.is_empty()
-        {
-            map.insert("kinds", Value::List(kinds.into_iter().collect()));
-        }
-        document
     }
+
+    if let Value::Map(map) = &mut document
+        && !kinds.is_empty()
+    {
+        map.insert("kinds", Value::List(kinds.into_iter().collect()));
+    }
+    document
 }
 
 fn schema_with_kinds(document: &Map) -> Result<Types, LoadError> {
@@ -278,5 +280,5 @@ fn schema_with_kinds(document: &Map) -> Result<Types, LoadError> {
         kinds.push((kind, text("type")?));
     }
 
-    Ok(Types::new(schema, kinds))
+    Ok(types_of(schema, kinds))
 }

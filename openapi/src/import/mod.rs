@@ -12,7 +12,9 @@ mod options;
 mod targets;
 mod unions;
 
+pub use definitions::import_definitions;
 pub use document::LoadError;
+pub use document::types_document;
 pub use fault::Fault;
 pub use imported::{ImportError, Imported, UnionForm, UnionOrigin};
 pub use options::{Importer, ListUnions};

@@ -1,6 +1,7 @@
 //! Large and deep documents are imported or refused in linear time.
 
 use fieldmanager_openapi::Importer;
+use fieldmanager_openapi::internal::import_definitions;
 use fieldmanager_testing::assert_linear;
 use fieldmanager_value::{MAX_DEPTH, Map, Str, Value};
 
@@ -17,8 +18,10 @@ fn nested(depth: usize, wrap: impl Fn(Value) -> Map) -> Value {
 
 fn error_of(schema: &Value) -> String {
     let definitions = [(Str::from("t"), schema.clone())];
-    let result =
-        Importer::new().definitions(definitions.iter().map(|(name, schema)| (name, schema)));
+    let result = import_definitions(
+        &Importer::new(),
+        definitions.iter().map(|(name, schema)| (name, schema)),
+    );
     result.map_or_else(|error| error.to_string(), |_| "none".to_owned())
 }
 

@@ -19,6 +19,7 @@ mod references;
 mod scalars;
 mod unions;
 
+use fieldmanager_openapi::internal::import_definitions;
 use fieldmanager_openapi::{ImportError, Imported, Importer};
 use fieldmanager_value::Value;
 
@@ -29,7 +30,10 @@ fn yaml(text: &str) -> Value {
 /// Imports definitions from one YAML map.
 fn import(importer: &Importer, definitions: &str) -> Result<Imported, ImportError> {
     let definitions = yaml(definitions);
-    importer.definitions(definitions.as_map().expect("a map of definitions"))
+    import_definitions(
+        importer,
+        definitions.as_map().expect("a map of definitions"),
+    )
 }
 
 /// The serialized type with a name, without the name.
@@ -54,8 +58,7 @@ fn check(importer: &Importer, cases: &[(&str, &str)]) {
         .unwrap()
         .clone();
         definitions.insert("t", yaml(schema));
-        let imported = importer
-            .definitions(&definitions)
+        let imported = import_definitions(importer, &definitions)
             .unwrap_or_else(|error| panic!("{schema}: {error}"));
         let found = type_named(&imported, "t").unwrap_or_else(|| panic!("{schema}: no type"));
         assert_eq!(found.to_json(), yaml(expected).to_json(), "{schema}");

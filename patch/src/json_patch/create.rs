@@ -1,5 +1,6 @@
 //! Creates JSON patches.
 
+use fieldmanager_value::internal::join;
 use fieldmanager_value::{List, MAX_DEPTH, Map, Value};
 
 use super::pointer::escape;
@@ -87,7 +88,7 @@ impl Making {
     }
 
     fn maps(&mut self, old: &Map, new: &Map, depth: usize) -> Result<(), Error> {
-        for (name, old, new) in old.join(new) {
+        for (name, old, new) in join(old, new) {
             self.below(name, |making| match (old, new) {
                 (Some(old), Some(new)) => making.values(old, new, depth + 1),
                 (Some(_), None) => {

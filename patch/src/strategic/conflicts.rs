@@ -1,7 +1,7 @@
 //! Conflicts between two patches.
 
 use ahash::{AHashMap, AHashSet};
-use fieldmanager_value::internal::level;
+use fieldmanager_value::internal::{join, level};
 use fieldmanager_value::{Kind, List, Map, Value};
 
 use super::directive::{DELETE_FROM_LIST, PATCH, RETAIN_KEYS, SET_ORDER};
@@ -43,7 +43,7 @@ fn maps_by(
         if strategy == Strategy::Replace {
             return Ok(false);
         }
-        for (name, a, b) in left.join(right) {
+        for (name, a, b) in join(left, right) {
             if name == PATCH || name == RETAIN_KEYS {
                 continue;
             }

@@ -1,6 +1,6 @@
 //! Creates patches from the differences of two objects.
 
-use fieldmanager_value::internal::level;
+use fieldmanager_value::internal::{join, level};
 use fieldmanager_value::{List, Map, Value};
 
 use super::directive::{DELETE_FROM_LIST, PATCH, RETAIN_KEYS, SET_ORDER};
@@ -51,7 +51,7 @@ impl Diff {
             // separately.
             let mut patch = Vec::new();
             let mut removed = false;
-            for (name, old, new) in original.join(modified) {
+            for (name, old, new) in join(original, modified) {
                 let mut put = |value: Value| patch.push((name.clone(), value));
                 match (old, new) {
                     (Some(old), None) => {

@@ -9,6 +9,26 @@ use super::scalar::{ScalarKey, key_of};
 use crate::PatchSchema;
 use crate::types::Strategy;
 
+/// The rest of a patch after Go applied it, which messages about the patched object show: without the directives that took
+/// effect, and without nulls in new content.
+///
+/// ```
+/// use fieldmanager_patch::PatchSchema;
+/// use fieldmanager_patch::internal::left;
+/// use fieldmanager_value::Value;
+/// let live = Value::from_yaml("{spec: {a: 1}}")?;
+/// let patch = Value::from_yaml("{spec: {$patch: replace, a: null}, labels: {b: null, c: x}}")?;
+/// let left = left(&live, &patch, PatchSchema::free());
+/// assert_eq!(left.to_json(), r#"{"labels":{"c":"x"},"spec":{"a":null}}"#);
+/// # Ok::<(), fieldmanager_value::Error>(())
+/// ```
+pub fn left(original: &Value, patch: &Value, schema: PatchSchema<'_>) -> Value {
+    match (original, patch) {
+        (Value::Map(original), Value::Map(patch)) => Value::Map(map(original, patch, schema)),
+        _ => patch.clone(),
+    }
+}
+
 /// The rest of a patch that was merged into an object.
 ///
 /// Behaviour: `mergeMap`, `mergePatchIntoOriginal`, `discardNullValuesFromPatch` and `removeDirectives` in

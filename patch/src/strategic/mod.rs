@@ -8,11 +8,11 @@ mod conflicts;
 mod diff;
 mod diff_lists;
 mod directive;
-mod left;
+pub(crate) mod left;
 mod lists;
 mod merge;
 mod order;
-mod preconditions;
+pub(crate) mod preconditions;
 mod scalar;
 
 use fieldmanager_value::{Map, Value};
@@ -22,8 +22,6 @@ use diff::{Diff, DiffPart};
 use merge::{MergeTarget, Merger};
 
 pub use merge::MAX_MERGED_AGAIN;
-#[doc(hidden)]
-pub use preconditions::{Precondition, check_preconditions};
 
 /// A document as an object. As in Go, null is an empty object.
 fn object<'v>(what: &'static str, value: &'v Value) -> Result<&'v Map, Error> {
@@ -51,10 +49,11 @@ fn object<'v>(what: &'static str, value: &'v Value) -> Result<&'v Map, Error> {
 /// Behaviour: `StrategicMergePatch` of `k8s.io/apimachinery/pkg/util/strategicpatch`.
 ///
 /// ```
+/// use fieldmanager_patch::internal::read_types;
 /// use fieldmanager_patch::{PatchTypes, strategic};
 /// use fieldmanager_value::Value;
 ///
-/// let types = PatchTypes::from_value(&Value::from_yaml(
+/// let types = read_types(&Value::from_yaml(
 ///     "types: {pod: {containers: {strategy: merge, key: name}}}",
 /// )?)?;
 /// let schema = types.named("pod").ok_or("the type exists")?;
@@ -71,26 +70,6 @@ pub fn apply(original: &Value, patch: &Value, schema: PatchSchema<'_>) -> Result
         .map(Value::Map)
 }
 
-/// The rest of a patch after Go applied it, which messages about the patched object show: without the directives that took
-/// effect, and without nulls in new content.
-///
-/// ```
-/// use fieldmanager_patch::{PatchSchema, strategic};
-/// use fieldmanager_value::Value;
-/// let live = Value::from_yaml("{spec: {a: 1}}")?;
-/// let patch = Value::from_yaml("{spec: {$patch: replace, a: null}, labels: {b: null, c: x}}")?;
-/// let left = strategic::left(&live, &patch, PatchSchema::free());
-/// assert_eq!(left.to_json(), r#"{"labels":{"c":"x"},"spec":{"a":null}}"#);
-/// # Ok::<(), fieldmanager_value::Error>(())
-/// ```
-#[doc(hidden)]
-pub fn left(original: &Value, patch: &Value, schema: PatchSchema<'_>) -> Value {
-    match (original, patch) {
-        (Value::Map(original), Value::Map(patch)) => Value::Map(left::map(original, patch, schema)),
-        _ => patch.clone(),
-    }
-}
-
 /// Creates the patch from the original object to the modified one.
 ///
 /// Values that replace others are copied into the patch without a walk. If the modified object nests deeper than
@@ -103,10 +82,11 @@ pub fn left(original: &Value, patch: &Value, schema: PatchSchema<'_>) -> Value {
 /// Behaviour: `CreateTwoWayMergePatch` of `k8s.io/apimachinery/pkg/util/strategicpatch`.
 ///
 /// ```
+/// use fieldmanager_patch::internal::read_types;
 /// use fieldmanager_patch::{PatchTypes, strategic};
 /// use fieldmanager_value::Value;
 ///
-/// let types = PatchTypes::from_value(&Value::from_yaml("types: {spec: {strategy: {strategy: retainKeys}}}")?)?;
+/// let types = read_types(&Value::from_yaml("types: {spec: {strategy: {strategy: retainKeys}}}")?)?;
 /// let schema = types.named("spec").ok_or("the type exists")?;
 /// let original = Value::from_yaml("strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}")?;
 /// let modified = Value::from_yaml("strategy: {type: Recreate}")?;

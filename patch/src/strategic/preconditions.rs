@@ -8,7 +8,7 @@ use crate::{Error, Fault};
 /// A field that a patch must not change.
 ///
 /// ```
-/// use fieldmanager_patch::strategic::Precondition;
+/// use fieldmanager_patch::internal::Precondition;
 /// assert_ne!(Precondition::Key("name"), Precondition::MetadataKey("name"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,7 +28,7 @@ pub enum Precondition<'p> {
 /// Behaviour: `RequireKeyUnchanged` and `RequireMetadataKeyUnchanged` of `k8s.io/apimachinery/pkg/util/mergepatch`.
 ///
 /// ```
-/// use fieldmanager_patch::strategic::{Precondition, check_preconditions};
+/// use fieldmanager_patch::internal::{Precondition, check_preconditions};
 /// use fieldmanager_value::Value;
 /// let patch = Value::from_yaml("{kind: Pod, metadata: {labels: {a: b}}}")?;
 /// assert!(check_preconditions(&patch, &[Precondition::MetadataKey("name")]).is_ok());

@@ -13,8 +13,7 @@ impl<'t> PatchSchema<'t> {
     /// at fault itself.
     ///
     /// Behaviour: `LookupPatchMetadataForStruct` in `k8s.io/apimachinery/pkg/util/strategicpatch/meta.go`.
-    #[doc(hidden)]
-    pub fn map_field(self, name: &str) -> Result<(PatchRule<'t>, PatchSchema<'t>), Fault> {
+    pub(crate) fn map_field(self, name: &str) -> Result<(PatchRule<'t>, PatchSchema<'t>), Fault> {
         let (rule, below) = self.look_up(name, false)?;
         Ok((rule.read()?, below))
     }
@@ -26,8 +25,7 @@ impl<'t> PatchSchema<'t> {
     /// As of [`map_field`](Self::map_field).
     ///
     /// Behaviour: `LookupPatchMetadataForSlice` in `k8s.io/apimachinery/pkg/util/strategicpatch/meta.go`.
-    #[doc(hidden)]
-    pub fn list_field(self, name: &str) -> Result<(PatchRule<'t>, PatchSchema<'t>), Fault> {
+    pub(crate) fn list_field(self, name: &str) -> Result<(PatchRule<'t>, PatchSchema<'t>), Fault> {
         let (rule, below) = self.look_up(name, true)?;
         Ok((rule.read()?, below))
     }

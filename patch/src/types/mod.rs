@@ -5,4 +5,6 @@ mod model;
 mod openapi;
 mod table;
 
-pub use model::{PatchRule, PatchSchema, PatchTypes, Strategy, TypesError};
+pub(crate) use model::{PatchRule, Strategy};
+pub use model::{PatchSchema, PatchTypes, TypesError};
+pub use table::{read_types, write_types};

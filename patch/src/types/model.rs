@@ -12,10 +12,10 @@ use crate::Fault;
 ///
 /// They are read from an OpenAPI document of version 2 or 3, where properties have `x-kubernetes-patch-strategy` and
 /// `x-kubernetes-patch-merge-key`, or from a table that has only the fields with such rules
-/// ([`to_value`](Self::to_value)). References are followed when a field is looked up.
+/// ([`write_types`]). References are followed when a field is looked up.
 ///
 /// ```
-/// use fieldmanager_patch::internal::Strategy;
+/// use fieldmanager_patch::internal::write_types;
 /// use fieldmanager_patch::PatchTypes;
 /// use fieldmanager_value::Value;
 ///
@@ -33,9 +33,8 @@ use crate::Fault;
 ///   good: {type: object, properties: {name: {type: string}}}
 /// ")?;
 /// let types = PatchTypes::from_openapi(&document)?;
-/// let shop = types.for_kind("example.com/v1", "Shop").ok_or("it is there")?;
-/// let (rule, _good) = shop.list_field("goods")?;
-/// assert_eq!((rule.strategy, rule.retain_keys, rule.merge_key), (Strategy::Merge, true, "name"));
+/// let table = r#"{"kinds":[{"group":"example.com","kind":"Shop","type":"shop","version":"v1"}],"types":{"shop":{"goods":{"#;
+/// assert!(write_types(&types).to_json().starts_with(table));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -86,13 +85,8 @@ pub enum TypesError {
 }
 
 /// How a strategic merge patch treats a list or a map.
-///
-/// ```
-/// use fieldmanager_patch::internal::Strategy;
-/// assert_eq!(Strategy::default(), Strategy::Default);
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Strategy {
+pub(crate) enum Strategy {
     /// Maps are merged, lists are replaced.
     #[default]
     Default,
@@ -103,32 +97,17 @@ pub enum Strategy {
 }
 
 /// What the schema says about patches of one field.
-///
-/// ```
-/// use fieldmanager_patch::internal::{PatchRule, Strategy};
-/// let rule = PatchRule::default();
-/// assert_eq!((rule.strategy, rule.retain_keys, rule.merge_key), (Strategy::Default, false, ""));
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PatchRule<'t> {
+pub(crate) struct PatchRule<'t> {
     /// Whether it is merged or replaced.
-    pub strategy: Strategy,
+    pub(crate) strategy: Strategy,
     /// Whether a patch that is made says which fields remain.
-    pub retain_keys: bool,
+    pub(crate) retain_keys: bool,
     /// The field that identifies the items of a list; empty without one.
-    pub merge_key: &'t str,
+    pub(crate) merge_key: &'t str,
 }
 
 /// The type that a patch is made for or applied to. It is borrowed from its [`PatchTypes`].
-///
-/// ```
-/// use fieldmanager_patch::internal::PatchRule;
-/// use fieldmanager_patch::PatchSchema;
-/// let (rule, below) = PatchSchema::free().map_field("anything")?;
-/// assert_eq!(rule, PatchRule::default());
-/// assert!(below.is_free());
-/// # Ok::<(), fieldmanager_patch::Fault>(())
-/// ```
 #[derive(Clone, Copy)]
 pub struct PatchSchema<'t> {
     pub(super) node: SchemaNode<'t>,
@@ -300,12 +279,6 @@ impl<'t> PatchSchema<'t> {
         PatchSchema {
             node: SchemaNode::Free,
         }
-    }
-
-    /// Whether nothing is known of the type.
-    #[doc(hidden)]
-    pub fn is_free(&self) -> bool {
-        matches!(self.node, SchemaNode::Free)
     }
 }
 

@@ -52,46 +52,6 @@ enum Below<'t> {
 }
 
 impl PatchTypes {
-    /// The table as a document, which [`from_value`](Self::from_value) reads.
-    ///
-    /// It contains the fields with a strategy or merge key, and the fields that lead to them. Other fields have no rules,
-    /// neither themselves nor below them, so an unknown field is not an error with a table.
-    ///
-    /// ```
-    /// use fieldmanager_patch::PatchTypes;
-    /// use fieldmanager_value::Value;
-    /// let types = PatchTypes::from_openapi(&Value::from_yaml("
-    /// definitions:
-    ///   shop:
-    ///     properties:
-    ///       name: {type: string}
-    ///       tags: {type: array, items: {type: string}, x-kubernetes-patch-strategy: merge}
-    ///   plain: {properties: {name: {type: string}}}
-    /// ")?)?;
-    /// assert_eq!(types.to_value().to_json(), r#"{"types":{"shop":{"tags":{"strategy":"merge"}}}}"#);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn to_value(&self) -> Value {
-        if self.0.form == RuleSource::Table {
-            return self.document(self.0.definitions.clone());
-        }
-        // A definition without a rule is left out, because an absent type has no rule either.
-        let useful = self.useful();
-        let mut types = Vec::new();
-
-        for (name, schema) in &self.0.definitions {
-            if useful.contains(name.as_str())
-                && let Some(fields) =
-                    properties(schema).and_then(|all| self.fields(all, &useful, 0))
-            {
-                types.push((name.clone(), fields));
-            }
-        }
-
-        self.document(types.into_iter().collect())
-    }
-
     fn document(&self, types: Map) -> Value {
         let mut kinds = Vec::new();
         for ((api_version, kind), name) in &self.0.kinds {
@@ -111,61 +71,6 @@ impl PatchTypes {
             document.insert("kinds", Value::from(kinds));
         }
         Value::Map(document)
-    }
-
-    /// The rules of a table.
-    ///
-    /// # Errors
-    ///
-    /// [`TypesError::NotTable`] and [`TypesError::WrongType`].
-    ///
-    /// ```
-    /// use fieldmanager_patch::internal::Strategy;
-    /// use fieldmanager_patch::PatchTypes;
-    /// use fieldmanager_value::Value;
-    /// let table = Value::from_yaml("
-    /// types: {shop: {goods: {strategy: merge, key: name}}}
-    /// kinds: [{group: '', version: v1, kind: Shop, type: shop}]
-    /// ")?;
-    /// let types = PatchTypes::from_value(&table)?;
-    /// let (rule, below) = types.for_kind("v1", "Shop").ok_or("it is there")?.list_field("goods")?;
-    /// assert_eq!((rule.strategy, rule.merge_key, below.is_free()), (Strategy::Merge, "name", true));
-    /// assert_eq!(types.to_value(), table);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn from_value(table: &Value) -> Result<Self, TypesError> {
-        let types = expect_map(".types", table.get("types").ok_or(TypesError::NotTable)?)?;
-        for (name, fields) in types {
-            check_fields(&format!(".types.{name}"), fields, 0)?;
-        }
-        // A table without kinds is valid: its types are found by name.
-        let mut kinds = BTreeMap::new();
-        let list = table.get("kinds").and_then(Value::as_list);
-
-        for (at, claim) in list.into_iter().flatten().enumerate() {
-            let text = |field: &'static str| {
-                let found = claim.get(field).unwrap_or(&Value::Null);
-                found.as_str().ok_or_else(|| TypesError::WrongType {
-                    path: format!(".kinds[{at}].{field}"),
-                    expected: "a string",
-                    found: found.kind(),
-                })
-            };
-            kinds.insert(
-                (
-                    api_version(text("group")?, text("version")?),
-                    text("kind")?.into(),
-                ),
-                text("type")?.into(),
-            );
-        }
-
-        Ok(PatchTypes(Arc::new(TypesDocument {
-            form: RuleSource::Table,
-            definitions: types.clone(),
-            kinds,
-        })))
     }
 
     /// The definitions that have a rule or lead to one.
@@ -266,6 +171,97 @@ impl PatchTypes {
 
         properties(schema).map_or(Below::Nowhere, Below::Fields)
     }
+}
+
+/// The table as a document, which [`read_types`] reads.
+///
+/// It contains the fields with a strategy or merge key, and the fields that lead to them. Other fields have no rules,
+/// neither themselves nor below them, so an unknown field is not an error with a table.
+///
+/// ```
+/// use fieldmanager_patch::internal::write_types;
+/// use fieldmanager_patch::PatchTypes;
+/// use fieldmanager_value::Value;
+/// let types = PatchTypes::from_openapi(&Value::from_yaml("
+/// definitions:
+///   shop:
+///     properties:
+///       name: {type: string}
+///       tags: {type: array, items: {type: string}, x-kubernetes-patch-strategy: merge}
+///   plain: {properties: {name: {type: string}}}
+/// ")?)?;
+/// assert_eq!(write_types(&types).to_json(), r#"{"types":{"shop":{"tags":{"strategy":"merge"}}}}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_types(types: &PatchTypes) -> Value {
+    if types.0.form == RuleSource::Table {
+        return types.document(types.0.definitions.clone());
+    }
+    // A definition without a rule is left out, because an absent type has no rule either.
+    let useful = types.useful();
+    let mut written = Vec::new();
+
+    for (name, schema) in &types.0.definitions {
+        if useful.contains(name.as_str())
+            && let Some(fields) = properties(schema).and_then(|all| types.fields(all, &useful, 0))
+        {
+            written.push((name.clone(), fields));
+        }
+    }
+
+    types.document(written.into_iter().collect())
+}
+
+/// The rules of a table.
+///
+/// # Errors
+///
+/// [`TypesError::NotTable`] and [`TypesError::WrongType`].
+///
+/// ```
+/// use fieldmanager_patch::internal::{read_types, write_types};
+/// use fieldmanager_patch::PatchTypes;
+/// use fieldmanager_value::Value;
+/// let table = Value::from_yaml("
+/// types: {shop: {goods: {strategy: merge, key: name}}}
+/// kinds: [{group: '', version: v1, kind: Shop, type: shop}]
+/// ")?;
+/// let types = read_types(&table)?;
+/// assert_eq!(write_types(&types), table);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_types(table: &Value) -> Result<PatchTypes, TypesError> {
+    let types = expect_map(".types", table.get("types").ok_or(TypesError::NotTable)?)?;
+    for (name, fields) in types {
+        check_fields(&format!(".types.{name}"), fields, 0)?;
+    }
+    // A table without kinds is valid: its types are found by name.
+    let mut kinds = BTreeMap::new();
+    let list = table.get("kinds").and_then(Value::as_list);
+
+    for (at, claim) in list.into_iter().flatten().enumerate() {
+        let text = |field: &'static str| {
+            let found = claim.get(field).unwrap_or(&Value::Null);
+            found.as_str().ok_or_else(|| TypesError::WrongType {
+                path: format!(".kinds[{at}].{field}"),
+                expected: "a string",
+                found: found.kind(),
+            })
+        };
+        kinds.insert(
+            (
+                api_version(text("group")?, text("version")?),
+                text("kind")?.into(),
+            ),
+            text("type")?.into(),
+        );
+    }
+
+    Ok(PatchTypes(Arc::new(TypesDocument {
+        form: RuleSource::Table,
+        definitions: types.clone(),
+        kinds,
+    })))
 }
 
 fn properties(schema: &Value) -> Option<&Map> {

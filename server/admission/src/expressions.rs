@@ -15,6 +15,7 @@ use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_value::{Map, Value};
 
 use crate::matching::items;
+use crate::request::{access_question, describe_for_expressions};
 use crate::versioned::Versioned;
 use crate::{AdmissionRequest, Cluster, Denial};
 
@@ -133,8 +134,8 @@ impl<'i> Inputs<'i> {
         Inputs {
             object: objects.object.as_ref(),
             old: objects.old.as_ref(),
-            request: request.described(&objects.kind, resource),
-            resource: request.access_question(),
+            request: describe_for_expressions(request, &objects.kind, resource),
+            resource: access_question(request),
             ..Inputs::default()
         }
     }

@@ -34,4 +34,6 @@ pub use request::{AdmissionOperation, AdmissionRequest};
 #[doc(hidden)]
 pub mod internal {
     pub use crate::expressions::{Inputs, environment, visible_namespace};
+    pub use crate::policies::mutation::MutationKind;
+    pub use crate::request::{access_question, describe_for_expressions};
 }

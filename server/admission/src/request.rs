@@ -77,16 +77,6 @@ impl<'a> AdmissionRequest<'a> {
         [self.group, self.version, self.resource]
     }
 
-    /// What expressions see of the request: as reviews have it, with members that are always empty.
-    #[doc(hidden)]
-    pub fn described(&self, kind: &GroupVersionKind, resource: [&str; 3]) -> Value {
-        let mut out = self.describe(kind, resource);
-        out.insert("uid", "");
-        out.insert("object", Value::Null);
-        out.insert("oldObject", Value::Null);
-        Value::Map(out)
-    }
-
     /// What reviews and expressions call the request, without its objects, as one for a kind and a resource: a group, a
     /// version and a name.
     ///
@@ -123,19 +113,6 @@ impl<'a> AdmissionRequest<'a> {
             Some(("options", self.options.clone())),
         ];
         fields.into_iter().flatten().collect()
-    }
-
-    /// The question of an authorizer that is about the objects of the request.
-    #[doc(hidden)]
-    pub fn access_question(&self) -> AccessQuestion {
-        AccessQuestion {
-            group: self.group.to_owned(),
-            resource: self.resource.to_owned(),
-            subresource: self.subresource.to_owned(),
-            namespace: self.namespace.to_owned(),
-            name: self.name.to_owned(),
-            ..AccessQuestion::default()
-        }
     }
 
     /// Whether the request is for a resource of a group, apart from its subresources.
@@ -177,6 +154,31 @@ impl<'a> AdmissionRequest<'a> {
         let about = (self.group, self.resource, name);
         Status::about(code, reason, about, message).into()
     }
+}
+
+/// The question of an authorizer that is about the objects of the request.
+pub fn access_question(request: &AdmissionRequest) -> AccessQuestion {
+    AccessQuestion {
+        group: request.group.to_owned(),
+        resource: request.resource.to_owned(),
+        subresource: request.subresource.to_owned(),
+        namespace: request.namespace.to_owned(),
+        name: request.name.to_owned(),
+        ..AccessQuestion::default()
+    }
+}
+
+/// What expressions see of the request: as reviews have it, with members that are always empty.
+pub fn describe_for_expressions(
+    request: &AdmissionRequest,
+    kind: &GroupVersionKind,
+    resource: [&str; 3],
+) -> Value {
+    let mut out = request.describe(kind, resource);
+    out.insert("uid", "");
+    out.insert("object", Value::Null);
+    out.insert("oldObject", Value::Null);
+    Value::Map(out)
 }
 
 /// A map of its fields.

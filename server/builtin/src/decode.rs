@@ -348,7 +348,7 @@ impl Decoder<'_> {
             };
 
             if byte.is_none() {
-                let found = if item.is_number() {
+                let found = if matches!(item, Value::Int(_) | Value::Float(_)) {
                     self.number(item)
                 } else {
                     json_kind(item).to_owned()

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use fieldmanager_structural::{FieldError, FieldErrorKind, FieldPath};
 use fieldmanager_value::Value;
-use fieldmanager_value::internal::{Escape, embedded};
+use fieldmanager_value::internal::{Escape, embedded, write_json};
 use serde::Deserialize;
 
 /// How the types of messages are written. The program `cmd/internal` writes the table.
@@ -121,14 +121,14 @@ impl Writer {
                 }
                 entries.end('}', &mut self.out);
             }
-            (_, Some(value)) => value.write_json_escaped(&mut self.out, Escape::Go),
+            (_, Some(value)) => write_json(value, &mut self.out, Escape::Go),
             (Some(Form::Leaf(zero)), None) => self.out.push_str(&zero.to_string()),
             (_, None) => self.out.push_str("null"),
         }
     }
 
     fn name(&mut self, name: &str, indent: Option<usize>) {
-        Value::from(name).write_json_escaped(&mut self.out, Escape::Go);
+        write_json(&Value::from(name), &mut self.out, Escape::Go);
         self.out.push_str(if indent.is_some() { ": " } else { ":" });
     }
 }

@@ -232,7 +232,6 @@ impl ExpressionValue<'_> {
     }
 
     /// The value with the types of its parts, for comparisons.
-    #[doc(hidden)]
     pub fn written(&self) -> String {
         written(&self.0)
     }

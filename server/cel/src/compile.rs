@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fieldmanager_structural::Structural;
-use fieldmanager_structural::internal::NestedValueValidation;
+use fieldmanager_structural::internal::{NestedValueValidation, declare_metadata};
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{Str, Value};
 
@@ -88,7 +88,7 @@ pub(crate) fn compile(schema: &Structural, is_resource: bool) -> Option<Node> {
     if !has_rules(schema) {
         return None;
     }
-    let values = schema.with_metadata(is_resource);
+    let values = declare_metadata(schema, is_resource);
     node(Source::Structure(schema), schema, &values, true)
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fieldmanager_structural::validation::Pattern;
+use fieldmanager_structural::internal::Pattern;
 use fieldmanager_value::Str;
 
 use crate::functions::{Cost, Function};

@@ -131,7 +131,6 @@ impl Rules {
     /// assert_eq!(evaluated.errors[0].to_string(), "default: Invalid value: 0: failed rule: self > 0");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[doc(hidden)]
     pub fn compile_value(schema: &Structural) -> Rules {
         Rules {
             root: compile::compile(schema, false).map(Box::new),
@@ -194,7 +193,6 @@ impl Rules {
     /// assert_eq!(rules.measure(&FieldPath::empty(), &Value::from(1), None, BUDGET).1, Some(2));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[doc(hidden)]
     pub fn measure(
         &self,
         path: &FieldPath,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use fieldmanager_structural::validation::expression;
+use fieldmanager_structural::internal::expression;
 use fieldmanager_value::Str;
 use fieldmanager_value::internal::proceed;
 use regex::Regex;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cel::common::ast::operators;
 use fieldmanager_structural::Structural;
-use fieldmanager_structural::validation::Pattern;
+use fieldmanager_structural::internal::Pattern;
 use fieldmanager_value::Str;
 use fieldmanager_value::internal::level;
 

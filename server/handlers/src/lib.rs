@@ -68,7 +68,10 @@ pub use resource::Resource;
 #[doc(hidden)]
 pub mod internal {
     pub use crate::body::Media;
-    pub use crate::definition::errors_of_definition;
-    pub use crate::resource::Convert;
+    pub use crate::definition::{approval, errors_of_definition};
+    pub use crate::resource::{
+        Convert, builtin_resource, converting_resource, custom_resource, difference,
+        missing_replicas,
+    };
     pub use crate::status::unsupported_media_type;
 }

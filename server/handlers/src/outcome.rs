@@ -73,7 +73,6 @@ impl Outcome {
 
     /// What is asked of admission before the object is stored: the answer, with the fields of a custom resource that its
     /// version does not declare.
-    #[doc(hidden)]
     pub fn validated(&self) -> &Value {
         let object = self.complete.as_ref().unwrap_or(&self.object);
         self.scale.as_ref().unwrap_or(object)
@@ -81,7 +80,6 @@ impl Outcome {
 
     /// The object to store in place of [`object`](Outcome::object), which shows defaults that the request does not store: a
     /// custom resource at the storage version, without a `resourceVersion`.
-    #[doc(hidden)]
     pub fn stored(&self) -> Option<&Value> {
         self.stored.as_ref()
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use fieldmanager_managedfields::FieldManager;
+use fieldmanager_managedfields::internal::with_unions;
 use fieldmanager_patch::{PatchSchema, PatchType};
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Str;
@@ -39,7 +40,7 @@ impl Inner {
     /// The resource whose field managers normalize unions or do not.
     pub(crate) fn with_unions(&self, on: bool) -> Self {
         let part = |part: &Part| Part {
-            manager: part.manager.with_unions(on),
+            manager: with_unions(&part.manager, on),
             ..part.clone()
         };
         let scale = self

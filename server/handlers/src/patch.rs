@@ -1,6 +1,7 @@
 //! Patches: JSON patches, merge patches and strategic merge patches.
 
 use fieldmanager_managedfields::Status;
+use fieldmanager_patch::internal::{is_unexpected, left};
 use fieldmanager_patch::{Error, Fault, PatchType, json_merge, json_patch, strategic};
 use fieldmanager_structural::internal::json_kind;
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
@@ -53,7 +54,7 @@ impl Patch {
         let invalid = |error: String| {
             let shown = match (self.patch_type, part.patches) {
                 (PatchType::Strategic, Some(schema)) => {
-                    go_value::shown(&strategic::left(live, &self.value, schema))
+                    go_value::shown(&left(live, &self.value, schema))
                 }
                 _ => patched.to_json(),
             };
@@ -220,7 +221,7 @@ impl Patch {
 /// The answer to a patch that does not apply.
 fn refused(error: &Error, server_answers: bool) -> Status {
     let response = error.response();
-    if server_answers && error.is_unexpected() {
+    if server_answers && is_unexpected(error) {
         Status::failure(500, "", go_words(error), None)
     } else {
         response.into()

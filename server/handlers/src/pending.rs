@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fieldmanager_managedfields::ManagedFields;
+use fieldmanager_managedfields::internal::decode_last;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Value;
 
@@ -129,7 +129,7 @@ impl<'r> Pending<'r> {
         let faults = if entries == before {
             Vec::new()
         } else {
-            ManagedFields::decode_last(entries).faults
+            decode_last(entries).faults
         };
         let object = match faults.first() {
             None => object,

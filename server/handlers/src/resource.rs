@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use fieldmanager_fieldpath::ApiVersion;
-use fieldmanager_managedfields::internal::Difference;
+use fieldmanager_managedfields::internal::{Difference, compare_objects, merge_unowned_fields};
 use fieldmanager_managedfields::{
     ConvertError, Error, FieldManager, FieldManagerBuilder, ObjectConverter, Status,
 };
@@ -29,8 +29,18 @@ use crate::scale::{API_VERSION, ScaleFields};
 use crate::state::Write;
 use crate::status::Target;
 
+/// The types of patches that built-in resources accept.
+const BUILT_IN: [PatchType; 4] = [
+    PatchType::Json,
+    PatchType::Merge,
+    PatchType::Strategic,
+    PatchType::Apply,
+];
+
+/// The types of patches that custom resources accept.
+const CUSTOM: [PatchType; 3] = [PatchType::Json, PatchType::Merge, PatchType::Apply];
+
 /// Makes an object have another `apiVersion`. The error is a message.
-#[doc(hidden)]
 pub type Convert = dyn Fn(&Value, &str) -> Result<Value, String> + Send + Sync;
 
 /// The conversion of a field manager.
@@ -96,63 +106,7 @@ impl Resource {
     /// assert!(Resource::builtin(&GroupVersionKind::from_api_version_kind("apps/v1", "Shop")).is_err());
     /// ```
     pub fn builtin(kind: &GroupVersionKind) -> Result<Self, ResourceError> {
-        Self::builtin_with(kind, true)
-    }
-
-    /// A kind that is built into Kubernetes, whose objects get defaults or do not.
-    #[doc(hidden)]
-    pub fn builtin_with(kind: &GroupVersionKind, defaults: bool) -> Result<Self, ResourceError> {
-        let not_built_in = || ResourceError::NotBuiltIn { kind: kind.clone() };
-        let facts = Builtin::of(kind, defaults).ok_or_else(not_built_in)?;
-        let types = fieldmanager_openapi::builtin::types();
-        // Each subresource has a field manager of its own: its entries name it, and it resets other fields.
-        let part = |subresource: Subresource| {
-            let manager = facts.field_manager(types.clone(), subresource);
-            Ok(Part {
-                gvk: kind.clone(),
-                kind: Arc::new(facts),
-                policy: facts.policy(),
-                manager: built(manager)?,
-                patches: fieldmanager_patch::builtin::types()
-                    .for_kind(&kind.api_version(), &kind.kind),
-            })
-        };
-
-        let resource = facts.resource();
-        let has = |subresource: Subresource| {
-            resource.is_some_and(|found| found.subresource(subresource.segment()).is_some())
-        };
-        let optional = |subresource: Subresource| {
-            if has(subresource) {
-                part(subresource).map(Some)
-            } else {
-                Ok(None)
-            }
-        };
-
-        // A `Scale` is an object of another kind, so its field manager is the same for all resources.
-        let scale = if has(Subresource::Scale) {
-            Some((scale_part()?, ScaleFields::builtin(facts.versions())))
-        } else {
-            None
-        };
-
-        Ok(Resource {
-            options: Options::default(),
-            inner: Arc::new(Inner {
-                plural: resource
-                    .map(|found| found.plural.clone())
-                    .unwrap_or_default(),
-                namespaced: resource.is_some_and(|found| found.namespaced),
-                object: part(Subresource::Object)?,
-                status: optional(Subresource::Status)?,
-                ephemeral: optional(Subresource::EphemeralContainers)?,
-                resize: optional(Subresource::Resize)?,
-                approval: optional(Subresource::Approval)?,
-                scale,
-                patch_types: &PatchType::BUILT_IN,
-            }),
-        })
+        builtin_resource(kind, true)
     }
 
     /// A custom resource at a version that its definition has.
@@ -171,32 +125,7 @@ impl Resource {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn custom(definition: &CustomResource, version: &str) -> Result<Self, ResourceError> {
-        Self::custom_with(definition, version, true)
-    }
-
-    /// A custom resource whose objects get defaults or do not.
-    #[doc(hidden)]
-    pub fn custom_with(
-        definition: &CustomResource,
-        version: &str,
-        defaults: bool,
-    ) -> Result<Self, ResourceError> {
-        Self::custom_by(definition, version, defaults, None)
-    }
-
-    /// A custom resource whose objects something else converts to the versions at which managers own fields. Its error is the
-    /// text of a failed request.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`custom`](Resource::custom).
-    #[doc(hidden)]
-    pub fn converted(
-        definition: &CustomResource,
-        version: &str,
-        convert: Arc<Convert>,
-    ) -> Result<Self, ResourceError> {
-        Self::custom_by(definition, version, true, Some(&convert))
+        custom_resource(definition, version, true)
     }
 
     fn custom_by(
@@ -269,7 +198,7 @@ impl Resource {
                 resize: None,
                 approval: None,
                 scale,
-                patch_types: &PatchType::CUSTOM,
+                patch_types: &CUSTOM,
             }),
         })
     }
@@ -310,21 +239,10 @@ impl Resource {
     }
 
     /// Whether objects are validated. On by default.
-    #[doc(hidden)]
     #[must_use]
     pub fn validation(mut self, on: bool) -> Self {
         self.options.skips_validation = !on;
         self
-    }
-
-    /// What a new object changes in the live one, and in the fields that each manager owns.
-    ///
-    /// # Errors
-    ///
-    /// Those of the field manager, for an object that does not fit its type.
-    #[doc(hidden)]
-    pub fn difference(&self, live: &Value, new: &Value) -> Result<Difference, Error> {
-        self.inner.object.manager.difference(live, new)
     }
 
     /// The kind.
@@ -379,15 +297,6 @@ impl Resource {
         Some(fields.read(&self.read(stored)))
     }
 
-    /// The path of the replicas of a stored custom resource that has a `Scale`, if the object has none: it cannot be read as
-    /// one, and a request that sets them is accepted.
-    #[doc(hidden)]
-    pub fn missing_replicas(&self, stored: &Value) -> Option<String> {
-        let (_, fields) = self.inner.scale.as_ref()?;
-        let is_custom = self.inner.object.policy.form == Form::Map;
-        (is_custom && !fields.has_replicas(&self.read(stored))).then(|| fields.replicas_path())
-    }
-
     /// Begins a request that writes, up to the object that it makes: [`Pending`] has it for admission, and finishes the
     /// request. [`create`](Resource::create), [`update`](Resource::update) and [`patch`](Resource::patch) do both.
     ///
@@ -418,7 +327,6 @@ impl Resource {
     }
 
     /// An object with the defaults of its version, and with all fields that it has.
-    #[doc(hidden)]
     pub fn defaulted(&self, object: &Value) -> Value {
         self.inner.object.kind.defaulted(object)
     }
@@ -428,10 +336,9 @@ impl Resource {
     /// # Errors
     ///
     /// The words of kube-apiserver, if the configuration does not fit the type, or sets a part that is atomic.
-    #[doc(hidden)]
     pub fn merged(&self, object: &Value, configuration: &Value) -> Result<Value, String> {
         let part = &self.inner.object;
-        let merged = part.manager.merge_unowned(object, configuration);
+        let merged = merge_unowned_fields(&part.manager, object, configuration);
         let merged = merged.map_err(|error| format!("error applying patch: {error}"))?;
         // A custom resource keeps the fields that its schema does not have until it is stored.
         if part.policy.form == Form::Map {
@@ -452,7 +359,6 @@ impl Resource {
     /// # Errors
     ///
     /// The text of the decoder, for an object that does not fit its type.
-    #[doc(hidden)]
     pub fn unknown_fields(&self, object: &Value) -> Result<Vec<String>, String> {
         let decoded = self.inner.object.kind.decode(object, Origin::Json)?;
         Ok(decoded.unknown)
@@ -488,7 +394,6 @@ impl Resource {
     /// # Errors
     ///
     /// [`Refused`] with the answer: 400 for a body that cannot be decoded, 415, 422.
-    #[doc(hidden)]
     pub fn question(&self, request: &Request<'_>, body: &[u8]) -> Result<Outcome, Refused> {
         Write::ask(&self.inner, self.options, request, body)
     }
@@ -537,6 +442,103 @@ impl Resource {
     ) -> Result<Outcome, Refused> {
         self.begin(request, Method::Patch, live, body)?.finish()
     }
+}
+
+/// The path of the replicas of a stored custom resource that has a `Scale`, if the object has none: it cannot be read as
+/// one, and a request that sets them is accepted.
+pub fn missing_replicas(resource: &Resource, stored: &Value) -> Option<String> {
+    let (_, fields) = resource.inner.scale.as_ref()?;
+    let is_custom = resource.inner.object.policy.form == Form::Map;
+    (is_custom && !fields.has_replicas(&resource.read(stored))).then(|| fields.replicas_path())
+}
+
+/// What a new object changes in the live one, and in the fields that each manager owns.
+///
+/// # Errors
+///
+/// Those of the field manager, for an object that does not fit its type.
+pub fn difference(resource: &Resource, live: &Value, new: &Value) -> Result<Difference, Error> {
+    compare_objects(&resource.inner.object.manager, live, new)
+}
+
+/// A custom resource whose objects something else converts to the versions at which managers own fields. Its error is the
+/// text of a failed request.
+///
+/// # Errors
+///
+/// Those of [`custom`](Resource::custom).
+pub fn converting_resource(
+    definition: &CustomResource,
+    version: &str,
+    convert: Arc<Convert>,
+) -> Result<Resource, ResourceError> {
+    Resource::custom_by(definition, version, true, Some(&convert))
+}
+
+/// A custom resource whose objects get defaults or do not.
+pub fn custom_resource(
+    definition: &CustomResource,
+    version: &str,
+    defaults: bool,
+) -> Result<Resource, ResourceError> {
+    Resource::custom_by(definition, version, defaults, None)
+}
+
+/// A kind that is built into Kubernetes, whose objects get defaults or do not.
+pub fn builtin_resource(
+    kind: &GroupVersionKind,
+    defaults: bool,
+) -> Result<Resource, ResourceError> {
+    let not_built_in = || ResourceError::NotBuiltIn { kind: kind.clone() };
+    let facts = Builtin::of(kind, defaults).ok_or_else(not_built_in)?;
+    let types = fieldmanager_openapi::builtin::types();
+    // Each subresource has a field manager of its own: its entries name it, and it resets other fields.
+    let part = |subresource: Subresource| {
+        let manager = facts.field_manager(types.clone(), subresource);
+        Ok(Part {
+            gvk: kind.clone(),
+            kind: Arc::new(facts),
+            policy: facts.policy(),
+            manager: built(manager)?,
+            patches: fieldmanager_patch::builtin::types().for_kind(&kind.api_version(), &kind.kind),
+        })
+    };
+
+    let resource = facts.resource();
+    let has = |subresource: Subresource| {
+        resource.is_some_and(|found| found.subresource(subresource.segment()).is_some())
+    };
+    let optional = |subresource: Subresource| {
+        if has(subresource) {
+            part(subresource).map(Some)
+        } else {
+            Ok(None)
+        }
+    };
+
+    // A `Scale` is an object of another kind, so its field manager is the same for all resources.
+    let scale = if has(Subresource::Scale) {
+        Some((scale_part()?, ScaleFields::builtin(facts.versions())))
+    } else {
+        None
+    };
+
+    Ok(Resource {
+        options: Options::default(),
+        inner: Arc::new(Inner {
+            plural: resource
+                .map(|found| found.plural.clone())
+                .unwrap_or_default(),
+            namespaced: resource.is_some_and(|found| found.namespaced),
+            object: part(Subresource::Object)?,
+            status: optional(Subresource::Status)?,
+            ephemeral: optional(Subresource::EphemeralContainers)?,
+            resize: optional(Subresource::Resize)?,
+            approval: optional(Subresource::Approval)?,
+            scale,
+            patch_types: &BUILT_IN,
+        }),
+    })
 }
 
 /// The subresource `scale`, which is of the same kind for all resources.

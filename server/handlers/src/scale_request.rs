@@ -1,5 +1,6 @@
 //! A request to the subresource `scale`, which sees and edits a part of the object.
 
+use fieldmanager_managedfields::internal::{decode_last, manager_version, to_parent_as_server};
 use fieldmanager_managedfields::{ManagedFields, Status};
 use fieldmanager_value::Value;
 
@@ -20,7 +21,7 @@ impl<'r> Write<'r> {
 
     /// The `Scale` of an object, with its managed fields.
     pub(crate) fn scale_of(&self, live: &Value, fields: &ScaleFields) -> Value {
-        let handler = fields.handler(self.resource.object.manager.version());
+        let handler = fields.handler(manager_version(&self.resource.object.manager));
         let managed = managed_fields(live);
         let scale = handler.to_subresource(&managed).set_in(&fields.read(live));
 
@@ -83,8 +84,8 @@ impl<'r> Write<'r> {
             None => object,
         };
 
-        let handler = fields.handler(self.resource.object.manager.version());
-        let managed = handler.to_parent_as_server(&managed_fields(live), &managed_fields(after));
+        let handler = fields.handler(manager_version(&self.resource.object.manager));
+        let managed = to_parent_as_server(&handler, &managed_fields(live), &managed_fields(after));
 
         Ok(managed.set_in(&object))
     }
@@ -92,7 +93,7 @@ impl<'r> Write<'r> {
 
 /// The managed fields of an object as kube-apiserver reads them: a list with a faulty entry counts as empty.
 fn managed_fields(object: &Value) -> ManagedFields {
-    let decoded = ManagedFields::decode_last(metadata::field(object, "managedFields"));
+    let decoded = decode_last(metadata::field(object, "managedFields"));
     if decoded.faults.is_empty() {
         decoded.managed
     } else {

@@ -12,6 +12,7 @@
 //! | [`Outcome`] | `outcome` | the object to store, and the effect on the storage |
 
 use fieldmanager_builtin::KindDescription;
+use fieldmanager_managedfields::internal::update_no_errors;
 use fieldmanager_managedfields::{
     Details, RequestKind, Status, UpdateRequest, ignore_timestamp_only_changes,
 };
@@ -544,7 +545,7 @@ impl<'r> Write<'r> {
         let request = UpdateRequest::new(live, object)
             .manager(&self.manager)
             .at(self.request.now);
-        self.part.manager.update_no_errors(request).object
+        update_no_errors(&self.part.manager, request).object
     }
 
     fn patch_type(&mut self) -> Result<PatchType, Status> {

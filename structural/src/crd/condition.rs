@@ -9,7 +9,8 @@ use crate::{FieldError, FieldPath};
 /// The condition `NonStructuralSchema` of a custom resource definition.
 ///
 /// ```
-/// use fieldmanager_structural::crd::{ConditionStatus, CustomResource};
+/// use fieldmanager_structural::crd::CustomResource;
+/// use fieldmanager_structural::internal::{ConditionStatus, structural_condition};
 /// use fieldmanager_value::Value;
 /// let shop = CustomResource::from_value(&Value::from_yaml("
 /// apiVersion: apiextensions.k8s.io/v1
@@ -20,7 +21,7 @@ use crate::{FieldError, FieldPath};
 ///   scope: Cluster
 ///   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {properties: {}}}}]
 /// ")?)?;
-/// let condition = shop.condition().ok_or("there is one")?;
+/// let condition = structural_condition(&shop).ok_or("there is one")?;
 /// assert_eq!((condition.status, condition.reason), (ConditionStatus::True, "Violations"));
 /// assert_eq!(
 ///     condition.message,
@@ -42,7 +43,7 @@ pub struct Condition {
 /// The status of a [`Condition`].
 ///
 /// ```
-/// use fieldmanager_structural::crd::ConditionStatus;
+/// use fieldmanager_structural::internal::ConditionStatus;
 /// assert_eq!(ConditionStatus::Unknown.as_str(), "Unknown");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,7 +56,6 @@ pub enum ConditionStatus {
 
 impl ConditionStatus {
     /// The string in the serialized condition.
-    #[doc(hidden)]
     pub fn as_str(self) -> &'static str {
         match self {
             ConditionStatus::True => "True",
@@ -64,68 +64,57 @@ impl ConditionStatus {
     }
 }
 
-impl Condition {
-    /// The `type` of the condition.
-    ///
-    /// ```
-    /// use fieldmanager_structural::crd::Condition;
-    /// assert_eq!(Condition::TYPE, "NonStructuralSchema");
-    /// ```
-    #[doc(hidden)]
-    pub const TYPE: &'static str = "NonStructuralSchema";
-}
+impl CustomResource {}
 
-impl CustomResource {
-    /// The condition `NonStructuralSchema`; `None` if all schemas are structural. The check stops at the first version
-    /// whose schema cannot be read as a structural one.
-    ///
-    /// Behaviour: `calculateCondition` of `k8s.io/apiextensions-apiserver/pkg/controller/nonstructuralschema`.
-    ///
-    /// ```
-    /// # use fieldmanager_structural::crd::CustomResource;
-    /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
-    /// assert_eq!(shop.condition(), None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn condition(&self) -> Option<Condition> {
-        // The flag is one of the violations, although it is not a part of a schema.
-        let mut errors = Vec::new();
-        if self.preserve_unknown_fields {
-            let path = FieldPath::root("spec").child("preserveUnknownFields");
-            errors.push(FieldError::invalid(path, true, "must be false"));
-        }
+/// The condition `NonStructuralSchema`; `None` if all schemas are structural. The check stops at the first version
+/// whose schema cannot be read as a structural one.
+///
+/// Behaviour: `calculateCondition` of `k8s.io/apiextensions-apiserver/pkg/controller/nonstructuralschema`.
+///
+/// ```
+/// # use fieldmanager_structural::internal::structural_condition;
+/// # use fieldmanager_structural::crd::CustomResource;
+/// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
+/// assert_eq!(structural_condition(&shop), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn structural_condition(resource: &CustomResource) -> Option<Condition> {
+    // The flag is one of the violations, although it is not a part of a schema.
+    let mut errors = Vec::new();
+    if resource.preserve_unknown_fields {
+        let path = FieldPath::root("spec").child("preserveUnknownFields");
+        errors.push(FieldError::invalid(path, true, "must be false"));
+    }
 
-        for (at, version) in self.versions.iter().enumerate() {
-            let Some(schema) = &version.schema else {
-                continue;
-            };
-            // A schema that cannot be read says nothing about the rules, so the condition is unknown and its errors are
-            // not listed.
-            match Structural::from_value(schema) {
-                Ok(structural) => errors.extend(structural.validate(&schema_path(at))),
-                Err(error) => {
-                    return Some(Condition {
-                        status: ConditionStatus::Unknown,
-                        reason: "StructuralError",
-                        message: format!(
-                            "failed to check validation schema for version {}: {error}",
-                            version.name
-                        ),
-                    });
-                }
+    for (at, version) in resource.versions.iter().enumerate() {
+        let Some(schema) = &version.schema else {
+            continue;
+        };
+        // A schema that cannot be read says nothing about the rules, so the condition is unknown and its errors are
+        // not listed.
+        match Structural::from_value(schema) {
+            Ok(structural) => errors.extend(structural.validate(&schema_path(at))),
+            Err(error) => {
+                return Some(Condition {
+                    status: ConditionStatus::Unknown,
+                    reason: "StructuralError",
+                    message: format!(
+                        "failed to check validation schema for version {}: {error}",
+                        version.name
+                    ),
+                });
             }
         }
-
-        if errors.is_empty() {
-            return None;
-        }
-        Some(Condition {
-            status: ConditionStatus::True,
-            reason: "Violations",
-            message: aggregate(&errors),
-        })
     }
+
+    if errors.is_empty() {
+        return None;
+    }
+    Some(Condition {
+        status: ConditionStatus::True,
+        reason: "Violations",
+        message: aggregate(&errors),
+    })
 }
 
 /// The path of a version's schema in the document.

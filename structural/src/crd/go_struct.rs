@@ -1,6 +1,6 @@
 //! Parts of definitions as the JSON of the Go structs of the internal version, which messages show.
 
-use fieldmanager_value::internal::{Escape, level};
+use fieldmanager_value::internal::{Escape, level, write_json};
 use fieldmanager_value::{Map, Value};
 
 /// How a member of a struct is written.
@@ -184,9 +184,7 @@ fn write(value: Option<&Value>, form: Form, out: &mut String) {
         match (value, form) {
             (None, Form::Plain(zero)) => out.push_str(zero),
             (None, _) => out.push_str("null"),
-            (Some(value), Form::Plain(_) | Form::Optional) => {
-                value.write_json_escaped(out, Escape::Go)
-            }
+            (Some(value), Form::Plain(_) | Form::Optional) => write_json(value, out, Escape::Go),
             (Some(value), Form::Schema) => members(value, SCHEMA, out),
             (Some(value), Form::Struct(of)) => members(value, of, out),
             (Some(value), Form::Schemas) => list(value, Form::Schema, out),
@@ -257,7 +255,7 @@ fn entries(value: &Value, form: Form, out: &mut String) {
         if at > 0 {
             out.push(',');
         }
-        Value::from(name.clone()).write_json_escaped(out, Escape::Go);
+        write_json(&Value::from(name.clone()), out, Escape::Go);
         out.push(':');
         write(Some(item), form, out);
     }

@@ -1,6 +1,7 @@
 //! Custom resource definitions: reading, validation, and the OpenAPI definitions that an API server publishes for them.
 //!
 //! ```
+//! use fieldmanager_structural::internal::publish;
 //! use fieldmanager_structural::crd::CustomResource;
 //! use fieldmanager_value::Value;
 //!
@@ -22,7 +23,7 @@
 //!         properties: {spec: {type: object, properties: {replicas: {type: integer}}}}
 //! ")?)?;
 //! assert!(shop.violations().is_empty());
-//! assert!(shop.definitions("v1")?.contains("com.example.v1.Shop"));
+//! assert!(publish(&shop, "v1")?.contains("com.example.v1.Shop"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -47,18 +48,15 @@ use fieldmanager_value::{Str, Value};
 
 use crate::GroupVersionKind;
 
-#[doc(hidden)]
-pub use condition::{Condition, ConditionStatus};
 pub use error::CrdError;
-#[doc(hidden)]
-pub use read::is_definition;
 
 /// The parts of the validation of definitions that other crates of the workspace combine.
-#[doc(hidden)]
-pub mod internal {
+pub(crate) mod internal {
+    pub use super::condition::{Condition, ConditionStatus, structural_condition};
     pub use super::go_struct::{rule as rule_struct, versions as version_structs};
     pub use super::precedence::compare_versions;
-    pub use super::publish::with_subschemas;
+    pub use super::publish::{list_kind, publish, publish_all, publish_schema, with_subschemas};
+    pub use super::read::is_definition;
     pub use super::rules::{
         check as check_schema, each_schema, has_default, has_extension, violated,
     };
@@ -224,29 +222,7 @@ impl CustomResource {
         GroupVersionKind::new(self.group.clone(), version, self.names.kind.clone())
     }
 
-    /// The kind of lists at a version.
-    ///
-    /// ```
-    /// # use fieldmanager_structural::crd::CustomResource;
-    /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
-    /// assert_eq!(shop.list_kind("v1").to_string(), "example.com/v1, Kind=ShopList");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn list_kind(&self, version: &str) -> GroupVersionKind {
-        GroupVersionKind::new(self.group.clone(), version, self.names.list_kind.clone())
-    }
-
-    /// The `apiVersion` of objects at a version.
-    ///
-    /// ```
-    /// # use fieldmanager_structural::crd::CustomResource;
-    /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
-    /// assert_eq!(shop.api_version("v1").as_str(), "example.com/v1");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn api_version(&self, version: &str) -> ApiVersion {
+    fn api_version(&self, version: &str) -> ApiVersion {
         self.kind(version).api_version().into()
     }
 

@@ -7,6 +7,7 @@ use fieldmanager_value::{List, Map, Str, Value};
 
 use super::rules::has_invalid_types;
 use super::{CrdError, CustomResource, Version};
+use crate::schema::unfold;
 use crate::{FieldPath, GroupVersionKind, Structural};
 
 const REFERENCE: &str = "#/components/schemas/";
@@ -22,90 +23,111 @@ static META: LazyLock<Map> = LazyLock::new(|| match Value::from_json(include_str
 });
 
 impl CustomResource {
-    /// The OpenAPI v3 definitions of a version, as the API server publishes them: the definition of the kind, named by
-    /// the reversed labels of the group, the definition of its list, and the `meta/v1` definitions that both refer to.
-    ///
-    /// `apiVersion`, `kind` and `metadata` have the definitions of Kubernetes, at the root and in embedded resources,
-    /// regardless of the schema. Without a structural schema, the definition accepts any map.
-    ///
-    /// # Errors
-    ///
-    /// [`CrdError::UnknownVersion`].
-    ///
-    /// Behaviour: `BuildOpenAPIV3` of `k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder`, without
-    /// descriptions of its own, and with `x-kubernetes-unions`, which the apiserver drops.
-    ///
-    /// ```
-    /// # use fieldmanager_structural::crd::CustomResource;
-    /// # use fieldmanager_value::Value;
-    /// # let versions = "[{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}}]";
-    /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop(versions))?;
-    /// let definitions = shop.definitions("v1")?;
-    /// let properties = definitions.get("com.example.v1.Shop").and_then(|shop| shop.get("properties"));
-    /// let names: Vec<&str> =
-    ///     properties.and_then(Value::as_map).into_iter().flatten().map(|(name, _)| name.as_str()).collect();
-    /// assert_eq!(names, ["apiVersion", "kind", "metadata", "spec"]);
-    /// assert!(definitions.contains("com.example.v1.ShopList"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn definitions(&self, version: &str) -> Result<Map, CrdError> {
-        let version = self.version(version)?;
-        let mut definitions = META.clone();
-        self.add_definitions(version, &mut definitions);
-        Ok(definitions)
-    }
-
-    /// The OpenAPI definitions of all versions, served or not. Server-side apply uses them to merge.
-    ///
-    /// Behaviour: `buildOpenAPIModelsForApply` of `k8s.io/apiextensions-apiserver/pkg/apiserver`.
-    ///
-    /// ```
-    /// # use fieldmanager_structural::crd::CustomResource;
-    /// # let versions = "[{name: v1, served: true, storage: true}, {name: v2, served: false}]";
-    /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop(versions))?;
-    /// let definitions = shop.all_definitions();
-    /// assert!(definitions.contains("com.example.v1.Shop") && definitions.contains("com.example.v2.Shop"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn all_definitions(&self) -> Map {
-        let mut definitions = META.clone();
-        for version in &self.versions {
-            self.add_definitions(version, &mut definitions);
-        }
-        definitions
-    }
-
-    /// The schema of a version as the API server publishes it, before `apiVersion`, `kind` and `metadata` are added;
-    /// `None` if the version has no structural schema.
-    ///
-    /// # Errors
-    ///
-    /// [`CrdError::UnknownVersion`].
-    ///
-    /// ```
-    /// # use fieldmanager_structural::crd::CustomResource;
-    /// # let versions = "[{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]";
-    /// # let shop = CustomResource::from_value(&fieldmanager_testing::shop(versions))?;
-    /// let schema = shop.published_schema("v1")?;
-    /// assert_eq!(schema.map(|schema| schema.to_json()), Some(r#"{"type":"object"}"#.to_owned()));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn published_schema(&self, version: &str) -> Result<Option<Value>, CrdError> {
-        Ok(self.version(version)?.schema.as_ref().and_then(unfolded))
-    }
-
     /// Adds the definitions of a version.
     fn add_definitions(&self, version: &Version, to: &mut Map) {
-        let (kind, list_kind) = (self.kind(&version.name), self.list_kind(&version.name));
+        let (kind, list_kind) = (self.kind(&version.name), list_kind(self, &version.name));
         to.insert(
             definition_name(&kind),
             published(version.schema.as_ref(), &kind),
         );
         to.insert(definition_name(&list_kind), list(&kind, &list_kind));
     }
+}
+
+/// The kind of lists at a version.
+///
+/// ```
+/// # use fieldmanager_structural::internal::list_kind;
+/// # use fieldmanager_structural::crd::CustomResource;
+/// # let shop = CustomResource::from_value(&fieldmanager_testing::shop_with_scale())?;
+/// assert_eq!(list_kind(&shop, "v1").to_string(), "example.com/v1, Kind=ShopList");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn list_kind(resource: &CustomResource, version: &str) -> GroupVersionKind {
+    GroupVersionKind::new(
+        resource.group.clone(),
+        version,
+        resource.names.list_kind.clone(),
+    )
+}
+
+/// The OpenAPI v3 definitions of a version, as the API server publishes them: the definition of the kind, named by
+/// the reversed labels of the group, the definition of its list, and the `meta/v1` definitions that both refer to.
+///
+/// `apiVersion`, `kind` and `metadata` have the definitions of Kubernetes, at the root and in embedded resources,
+/// regardless of the schema. Without a structural schema, the definition accepts any map.
+///
+/// # Errors
+///
+/// [`CrdError::UnknownVersion`].
+///
+/// Behaviour: `BuildOpenAPIV3` of `k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder`, without
+/// descriptions of its own, and with `x-kubernetes-unions`, which the apiserver drops.
+///
+/// ```
+/// # use fieldmanager_structural::internal::publish;
+/// # use fieldmanager_structural::crd::CustomResource;
+/// # use fieldmanager_value::Value;
+/// # let versions = "[{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}}]";
+/// # let shop = CustomResource::from_value(&fieldmanager_testing::shop(versions))?;
+/// let definitions = publish(&shop, "v1")?;
+/// let properties = definitions.get("com.example.v1.Shop").and_then(|shop| shop.get("properties"));
+/// let names: Vec<&str> =
+///     properties.and_then(Value::as_map).into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+/// assert_eq!(names, ["apiVersion", "kind", "metadata", "spec"]);
+/// assert!(definitions.contains("com.example.v1.ShopList"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn publish(resource: &CustomResource, version: &str) -> Result<Map, CrdError> {
+    let version = resource.version(version)?;
+    let mut definitions = META.clone();
+    resource.add_definitions(version, &mut definitions);
+    Ok(definitions)
+}
+
+/// The schema of a version as the API server publishes it, before `apiVersion`, `kind` and `metadata` are added;
+/// `None` if the version has no structural schema.
+///
+/// # Errors
+///
+/// [`CrdError::UnknownVersion`].
+///
+/// ```
+/// # use fieldmanager_structural::internal::publish_schema;
+/// # use fieldmanager_structural::crd::CustomResource;
+/// # let versions = "[{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]";
+/// # let shop = CustomResource::from_value(&fieldmanager_testing::shop(versions))?;
+/// let schema = publish_schema(&shop, "v1")?;
+/// assert_eq!(schema.map(|schema| schema.to_json()), Some(r#"{"type":"object"}"#.to_owned()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn publish_schema(resource: &CustomResource, version: &str) -> Result<Option<Value>, CrdError> {
+    Ok(resource
+        .version(version)?
+        .schema
+        .as_ref()
+        .and_then(unfolded))
+}
+
+/// The OpenAPI definitions of all versions, served or not. Server-side apply uses them to merge.
+///
+/// Behaviour: `buildOpenAPIModelsForApply` of `k8s.io/apiextensions-apiserver/pkg/apiserver`.
+///
+/// ```
+/// # use fieldmanager_structural::internal::publish_all;
+/// # use fieldmanager_structural::crd::CustomResource;
+/// # let versions = "[{name: v1, served: true, storage: true}, {name: v2, served: false}]";
+/// # let shop = CustomResource::from_value(&fieldmanager_testing::shop(versions))?;
+/// let definitions = publish_all(&shop);
+/// assert!(definitions.contains("com.example.v1.Shop") && definitions.contains("com.example.v2.Shop"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn publish_all(resource: &CustomResource) -> Map {
+    let mut definitions = META.clone();
+    for version in &resource.versions {
+        resource.add_definitions(version, &mut definitions);
+    }
+    definitions
 }
 
 /// `com.example.v1.Shop` for the `Shop` of `example.com/v1`.
@@ -166,7 +188,7 @@ fn unfolded(schema: &Value) -> Option<Value> {
     structural
         .validate(&FieldPath::empty())
         .is_empty()
-        .then(|| structural.unfold().to_value())
+        .then(|| unfold(&structural).to_value())
 }
 
 /// Sets `apiVersion`, `kind` and `metadata` to the definitions of Kubernetes.

@@ -11,7 +11,7 @@ const KIND: &str = "CustomResourceDefinition";
 /// Whether a document declares itself a custom resource definition of any version of `apiextensions.k8s.io`.
 ///
 /// ```
-/// use fieldmanager_structural::crd::is_definition;
+/// use fieldmanager_structural::internal::is_definition;
 /// use fieldmanager_value::Value;
 /// let kind = "kind: CustomResourceDefinition";
 /// assert!(is_definition(&Value::from_yaml(&format!("{{apiVersion: apiextensions.k8s.io/v1beta1, {kind}}}"))?));

@@ -7,31 +7,31 @@ use super::{Node, Structural};
 /// The length of a name. A generated suffix has at least one byte.
 const NAMES: [(&str, i64); 2] = [("name", 253), ("generateName", 252)];
 
-impl Structural {
-    /// The schema in which resources, the root if it `is_resource` and those that are embedded, declare `apiVersion`, `kind`
-    /// and the names in `metadata`. Other schemas are shared.
-    ///
-    /// Behaviour: `WithTypeAndObjectMeta` of `k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model`.
-    ///
-    /// ```
-    /// use fieldmanager_structural::Structural;
-    /// use fieldmanager_value::Value;
-    /// let schema = Structural::from_value(&Value::from_yaml("{type: object}")?)?;
-    /// assert!(schema.with_metadata(true).properties.get("kind").is_some());
-    /// assert!(schema.with_metadata(false).ptr_eq(&schema));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn with_metadata(&self, is_resource: bool) -> Structural {
-        let below = self.map_nodes(&|node| {
-            let declares = node.extensions.embedded_resource && !declares_metadata(node);
-            declares.then(|| declare_metadata(node))
-        });
-        if is_resource && !declares_metadata(&below) {
-            Structural::new(declare_metadata(&below))
-        } else {
-            below
-        }
+impl Structural {}
+
+/// The schema in which resources, the root if it `is_resource` and those that are embedded, declare `apiVersion`, `kind`
+/// and the names in `metadata`. Other schemas are shared.
+///
+/// Behaviour: `WithTypeAndObjectMeta` of `k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model`.
+///
+/// ```
+/// use fieldmanager_structural::internal::declare_metadata;
+/// use fieldmanager_structural::Structural;
+/// use fieldmanager_value::Value;
+/// let schema = Structural::from_value(&Value::from_yaml("{type: object}")?)?;
+/// assert!(declare_metadata(&schema, true).properties.get("kind").is_some());
+/// assert!(declare_metadata(&schema, false).ptr_eq(&schema));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn declare_metadata(schema: &Structural, is_resource: bool) -> Structural {
+    let below = schema.map_nodes(&|node| {
+        let declares = node.extensions.embedded_resource && !declares_metadata(node);
+        declares.then(|| declare_in(node))
+    });
+    if is_resource && !declares_metadata(&below) {
+        Structural::new(declare_in(&below))
+    } else {
+        below
     }
 }
 
@@ -50,7 +50,7 @@ fn declares_metadata(node: &Node) -> bool {
 }
 
 /// A resource that declares its metadata in place of what it declared of it. Shorter limits of names stay.
-fn declare_metadata(node: &Node) -> Node {
+fn declare_in(node: &Node) -> Node {
     let declared = node.properties.get("metadata");
     let names = NAMES.into_iter().map(|(name, most)| {
         let own = declared.and_then(|metadata| metadata.properties.get(name));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fieldmanager_value::internal::go_format::quote;
-use fieldmanager_value::internal::{Escape, write_string};
+use fieldmanager_value::internal::{Escape, write_json, write_string};
 use fieldmanager_value::{Map, Value};
 
 use super::trail::Trail;
@@ -494,7 +494,7 @@ fn owner_json(owner: &Value) -> String {
             }
             write_string(&mut out, name, Escape::Go);
             out.push(':');
-            value.write_json_escaped(&mut out, Escape::Go);
+            write_json(value, &mut out, Escape::Go);
         }
     }
     out.push('}');

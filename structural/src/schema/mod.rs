@@ -25,6 +25,7 @@ mod validate_metadata;
 mod walk;
 mod write;
 
+pub use declared::declare_metadata;
 pub use default::MAX_DEFAULT_BYTES;
 pub use error::Error;
 pub use metadata::Coerced;
@@ -36,3 +37,5 @@ pub use model::{
     Structural, ValueValidation,
 };
 pub use prune::Pruned;
+pub use prune_defaults::prune_defaults;
+pub use unfold::unfold;

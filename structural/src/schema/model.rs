@@ -34,12 +34,13 @@ impl Structural {
     /// Whether both are the same allocation, and therefore equal.
     ///
     /// ```
+    /// use fieldmanager_structural::internal::unfold;
     /// use fieldmanager_structural::Structural;
     /// use fieldmanager_value::Value;
     /// let schema = Structural::from_value(&Value::from_yaml("{type: object}")?)?;
     /// assert!(schema.ptr_eq(&schema.clone()));
     /// // The schema has nothing to unfold.
-    /// assert!(schema.unfold().ptr_eq(&schema));
+    /// assert!(unfold(&schema).ptr_eq(&schema));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[doc(hidden)]

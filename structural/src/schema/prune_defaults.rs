@@ -6,41 +6,41 @@ use fieldmanager_value::{List, Map, Str, Value};
 use super::{AdditionalProperties, Error, Node, Structural};
 use crate::FieldPath;
 
-impl Structural {
-    /// Prunes the defaults of the schema and coerces their metadata, as `PruneDefaults` in the API server does before
-    /// it uses a schema. A default that becomes empty is removed.
-    ///
-    /// Each default is pruned inside an object that contains it at its path: as the value of the field `*` under
-    /// `additionalProperties`, and as the only item of a list. An unchanged schema is returned as the same allocation.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::RootDefault`], [`Error::TooDeep`].
-    ///
-    /// ```
-    /// use fieldmanager_structural::Structural;
-    /// use fieldmanager_value::Value;
-    /// let schema = Structural::from_value(&Value::from_yaml("
-    /// type: object
-    /// properties:
-    ///   a: {type: object, properties: {b: {type: string}}, default: {b: x, c: y}}
-    /// ")?)?;
-    /// let pruned = schema.prune_defaults()?;
-    /// let default = pruned.properties.get("a").and_then(|a| a.generic.default.clone());
-    /// assert_eq!(default, Some(Value::from_yaml("{b: x}")?));
-    /// assert!(pruned.prune_defaults()?.ptr_eq(&pruned));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn prune_defaults(&self) -> Result<Structural, Error> {
-        let mut pruner = Pruner {
-            root: self,
-            steps: Vec::new(),
-        };
-        Ok(pruner
-            .node(self)?
-            .map_or_else(|| self.clone(), Structural::new))
-    }
+impl Structural {}
+
+/// Prunes the defaults of the schema and coerces their metadata, as `PruneDefaults` in the API server does before
+/// it uses a schema. A default that becomes empty is removed.
+///
+/// Each default is pruned inside an object that contains it at its path: as the value of the field `*` under
+/// `additionalProperties`, and as the only item of a list. An unchanged schema is returned as the same allocation.
+///
+/// # Errors
+///
+/// [`Error::RootDefault`], [`Error::TooDeep`].
+///
+/// ```
+/// use fieldmanager_structural::internal::prune_defaults;
+/// use fieldmanager_structural::Structural;
+/// use fieldmanager_value::Value;
+/// let schema = Structural::from_value(&Value::from_yaml("
+/// type: object
+/// properties:
+///   a: {type: object, properties: {b: {type: string}}, default: {b: x, c: y}}
+/// ")?)?;
+/// let pruned = prune_defaults(&schema)?;
+/// let default = pruned.properties.get("a").and_then(|a| a.generic.default.clone());
+/// assert_eq!(default, Some(Value::from_yaml("{b: x}")?));
+/// assert!(prune_defaults(&pruned)?.ptr_eq(&pruned));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn prune_defaults(schema: &Structural) -> Result<Structural, Error> {
+    let mut pruner = Pruner {
+        root: schema,
+        steps: Vec::new(),
+    };
+    Ok(pruner
+        .node(schema)?
+        .map_or_else(|| schema.clone(), Structural::new))
 }
 
 enum Step {

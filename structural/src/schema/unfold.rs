@@ -11,42 +11,6 @@ use super::{
 };
 
 impl Structural {
-    /// Expresses the extensions of the schema in standard keywords as well; the extensions stay.
-    ///
-    /// - `x-kubernetes-int-or-string` becomes `anyOf: [{type: integer}, {type: string}]`, or a first `allOf` that
-    ///   contains it if there is an `anyOf`, as `Unfold` in the API server does.
-    /// - A union in list form becomes `oneOf: [{required: [member]}, ..]`, or an `allOf` that contains it if there is a
-    ///   `oneOf` or more than one union. Its discriminator becomes a string with an `enum`, as in the proposal.
-    /// - A union in the form of a map on the discriminator becomes an `enum` of the discriminator.
-    ///
-    /// The operation is idempotent. A schema without such extensions is returned as the same allocation.
-    ///
-    /// ```
-    /// use fieldmanager_structural::Structural;
-    /// use fieldmanager_value::Value;
-    /// let schema = Structural::from_value(&Value::from_yaml("{x-kubernetes-int-or-string: true}")?)?;
-    /// assert_eq!(
-    ///     schema.unfold().to_value().to_json(),
-    ///     r#"{"anyOf":[{"type":"integer"},{"type":"string"}],"x-kubernetes-int-or-string":true}"#
-    /// );
-    /// let schema = Structural::from_value(&Value::from_yaml("
-    /// type: object
-    /// x-kubernetes-unions: [{discriminator: kind, fields-to-discriminateBy: {a: A, b: B}}]
-    /// ")?)?;
-    /// let unfolded = schema.unfold().to_value();
-    /// assert_eq!(unfolded.get("oneOf").unwrap().to_json(), r#"[{"required":["a"]},{"required":["b"]}]"#);
-    /// assert_eq!(
-    ///     unfolded.get("properties").unwrap().to_json(),
-    ///     r#"{"kind":{"enum":["A","B"],"type":"string"}}"#
-    /// );
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    #[doc(hidden)]
-    pub fn unfold(&self) -> Structural {
-        self.map_nodes(&unfold_node)
-    }
-
     /// Applies a function to each node, from the leaves to the root. The function returns the new node, or `None` if
     /// the node is unchanged. Unchanged nodes are shared.
     pub(super) fn map_nodes(&self, f: &dyn Fn(&Node) -> Option<Node>) -> Structural {
@@ -87,6 +51,42 @@ impl Structural {
             }
         })
     }
+}
+
+/// Expresses the extensions of the schema in standard keywords as well; the extensions stay.
+///
+/// - `x-kubernetes-int-or-string` becomes `anyOf: [{type: integer}, {type: string}]`, or a first `allOf` that
+///   contains it if there is an `anyOf`, as `Unfold` in the API server does.
+/// - A union in list form becomes `oneOf: [{required: [member]}, ..]`, or an `allOf` that contains it if there is a
+///   `oneOf` or more than one union. Its discriminator becomes a string with an `enum`, as in the proposal.
+/// - A union in the form of a map on the discriminator becomes an `enum` of the discriminator.
+///
+/// The operation is idempotent. A schema without such extensions is returned as the same allocation.
+///
+/// ```
+/// use fieldmanager_structural::internal::unfold;
+/// use fieldmanager_structural::Structural;
+/// use fieldmanager_value::Value;
+/// let schema = Structural::from_value(&Value::from_yaml("{x-kubernetes-int-or-string: true}")?)?;
+/// assert_eq!(
+///     unfold(&schema).to_value().to_json(),
+///     r#"{"anyOf":[{"type":"integer"},{"type":"string"}],"x-kubernetes-int-or-string":true}"#
+/// );
+/// let schema = Structural::from_value(&Value::from_yaml("
+/// type: object
+/// x-kubernetes-unions: [{discriminator: kind, fields-to-discriminateBy: {a: A, b: B}}]
+/// ")?)?;
+/// let unfolded = unfold(&schema).to_value();
+/// assert_eq!(unfolded.get("oneOf").unwrap().to_json(), r#"[{"required":["a"]},{"required":["b"]}]"#);
+/// assert_eq!(
+///     unfolded.get("properties").unwrap().to_json(),
+///     r#"{"kind":{"enum":["A","B"],"type":"string"}}"#
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn unfold(schema: &Structural) -> Structural {
+    schema.map_nodes(&unfold_node)
 }
 
 fn unfold_node(node: &Node) -> Option<Node> {

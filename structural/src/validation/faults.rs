@@ -1,7 +1,7 @@
 //! The faults of an object, in the form of the API server.
 
-use fieldmanager_value::internal::Escape;
 use fieldmanager_value::internal::go_format::{quote, write_float};
+use fieldmanager_value::internal::{Escape, write_json};
 use fieldmanager_value::{Text, Value};
 
 use crate::{FieldError, FieldErrorKind, FieldPath};
@@ -170,7 +170,7 @@ impl Place<'_> {
                 Value::String(text) => text.to_string(),
                 other => {
                     let mut out = String::new();
-                    other.write_json_escaped(&mut out, Escape::Go);
+                    write_json(other, &mut out, Escape::Go);
                     out
                 }
             })

@@ -168,7 +168,7 @@ fn is_mac(text: &str) -> bool {
 /// require a variant.
 ///
 /// ```
-/// use fieldmanager_structural::validation::is_uuid;
+/// use fieldmanager_structural::internal::is_uuid;
 /// assert!(is_uuid("0e8400e229b441d4a716446655440000", None));
 /// ```
 pub fn is_uuid(text: &str, version: Option<u8>) -> bool {

@@ -44,10 +44,12 @@ use crate::correlation::{Correlated, Correlations};
 use crate::{FieldError, FieldPath, Structural};
 
 pub use compile::SchemaError;
-#[doc(hidden)]
-pub use formats::is_uuid;
-#[doc(hidden)]
-pub use regular::{Pattern, expression};
+
+/// Items for the other crates of the workspace.
+pub(crate) mod internal {
+    pub use super::formats::is_uuid;
+    pub use super::regular::{Pattern, expression};
+}
 
 /// A compiled schema that validates objects.
 ///
@@ -129,21 +131,7 @@ impl Validator {
 
     /// The faults of an object at a path. Only the paths begin with it, as in the API server: the texts name the field
     /// relative to the object.
-    ///
-    /// ```
-    /// use fieldmanager_structural::FieldPath;
-    /// use fieldmanager_structural::validation::Validator;
-    /// use fieldmanager_value::Value;
-    /// let validator = Validator::new(&Value::from_yaml("{properties: {count: {type: integer}}}")?)?;
-    /// let errors = validator.validate_at(&FieldPath::root("status"), &Value::from_yaml("{count: x}")?);
-    /// assert_eq!(
-    ///     errors[0].to_string(),
-    ///     r#"status.count: Invalid value: "string": count in body must be of type integer: "string""#
-    /// );
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn validate_at(&self, path: &FieldPath, object: &Value) -> Vec<FieldError> {
+    pub(crate) fn validate_at(&self, path: &FieldPath, object: &Value) -> Vec<FieldError> {
         walk::validate(&self.node, path, object, None)
     }
 

@@ -42,7 +42,7 @@ const CHUNK: usize = 64;
 /// `&`, `~` and a second `-` in a class.
 ///
 /// ```
-/// # use fieldmanager_structural::validation::expression;
+/// # use fieldmanager_structural::internal::expression;
 /// assert!(expression(r"^\w{2}$")?.is_match("ab"));
 /// assert!(!expression(r"^\w{2}$")?.is_match("äö"));
 /// assert!(expression("^{a}[[]$")?.is_match("{a}["));
@@ -53,7 +53,6 @@ const CHUNK: usize = 64;
 /// # Errors
 ///
 /// The reason why the expression is refused, as Go gives it, or that the work of the thread was stopped.
-#[doc(hidden)]
 pub fn expression(pattern: &str) -> Result<Regex, String> {
     if let Some(known) = lock(&EXPRESSIONS).get(pattern) {
         return Ok(known.pattern.clone());
@@ -81,13 +80,12 @@ pub fn expression(pattern: &str) -> Result<Regex, String> {
 /// A valid pattern, which is compiled when it is needed.
 ///
 /// ```
-/// # use fieldmanager_structural::validation::Pattern;
+/// # use fieldmanager_structural::internal::Pattern;
 /// let pattern = Pattern::new(r"^\p{Greek}+$")?;
 /// assert!(pattern.is_match("αβγ") && !pattern.is_match("abc"));
 /// assert_eq!(Pattern::new("(").unwrap_err(), "error parsing regexp: missing closing ): `(`");
 /// # Ok::<(), String>(())
 /// ```
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct Pattern {
     text: Str,

@@ -1,5 +1,6 @@
 //! Invariants of applies and updates.
 
+use fieldmanager_fieldpath::internal::set_under;
 use fieldmanager_fieldpath::{Path, PathElement, Set};
 use fieldmanager_merge::{Applied, ApplyRequest, Conflicts, Error, UpdateRequest, Updater};
 use fieldmanager_schema::Type;
@@ -212,7 +213,7 @@ impl Apply<'_> {
     fn is_atomic(&self, path: &Path) -> bool {
         let mut below = self.config.field_set();
         for element in path.iter() {
-            below = below.with_prefix(element);
+            below = set_under(&below, element);
         }
         below.is_empty() && self.config.get(path).is_some_and(|value| !is_empty(value))
     }

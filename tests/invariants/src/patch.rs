@@ -1,6 +1,7 @@
 //! Patches.
 
-use fieldmanager_patch::{Error, PatchSchema, PatchTypes, json_merge, json_patch, strategic};
+use fieldmanager_patch::internal::read_types;
+use fieldmanager_patch::{Error, PatchSchema, json_merge, json_patch, strategic};
 use fieldmanager_value::Value;
 
 /// A recursive type with one field per strategy.
@@ -30,7 +31,7 @@ pub fn check_patches(text: &[u8]) -> Result<(), String> {
     let value = |at: usize| values.get(at).cloned().unwrap_or_default();
     let (a, b, c) = (value(0), value(1), value(2));
     let types = Value::from_yaml(TYPES).map_err(|error| error.to_string())?;
-    let types = PatchTypes::from_value(&types).map_err(|error| error.to_string())?;
+    let types = read_types(&types).map_err(|error| error.to_string())?;
     let schema = types.named("t").ok_or("the type is missing")?;
     let results = [
         strategic::apply(&a, &b, schema),

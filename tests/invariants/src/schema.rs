@@ -1,6 +1,9 @@
 //! Schemas.
 
 use fieldmanager_schema::Schema;
+use fieldmanager_schema::internal::{
+    has_no_polymorphic_types, resolve_definitions, type_definitions,
+};
 
 /// Parses the input as a schema. An accepted schema must round-trip.
 ///
@@ -33,10 +36,10 @@ pub fn check_schema(text: &[u8]) -> Result<(), String> {
         "the schema is written differently after parsing: {document}"
     );
     ensure!(
-        again.has_no_polymorphic_types() == schema.has_no_polymorphic_types(),
+        has_no_polymorphic_types(&again) == has_no_polymorphic_types(&schema),
         "`has_no_polymorphic_types` differs after parsing: {document}"
     );
-    let resolved = Schema::from_definitions(schema.definitions().to_vec())
+    let resolved = resolve_definitions(type_definitions(&schema).to_vec())
         .map_err(|error| format!("the definitions are rejected: {error}\n{document}"))?;
     ensure!(
         resolved == schema,

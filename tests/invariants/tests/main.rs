@@ -2,6 +2,7 @@
 
 mod authoring_cost;
 mod folders;
+mod hidden;
 mod modules;
 mod page;
 mod programs;

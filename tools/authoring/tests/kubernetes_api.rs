@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use fieldmanager_authoring::internal::{Document, GoFile, GoTypes, insert};
 use fieldmanager_openapi::builtin;
+use fieldmanager_schema::internal::type_definitions;
 use fieldmanager_value::Value;
 
 /// The source files of a module: relative paths and contents.
@@ -159,7 +160,7 @@ fn kubernetes_api_unions_equal_those_of_the_openapi_document() {
     }
     let mut openapi: BTreeMap<String, String> = BTreeMap::new();
     let bundled = builtin::types();
-    for def in bundled.schema().definitions() {
+    for def in type_definitions(bundled.schema()) {
         for union in def.atom.map.iter().flat_map(|map| &map.unions) {
             let members = union
                 .fields

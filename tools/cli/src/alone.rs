@@ -1,9 +1,10 @@
 //! The field manager alone, for objects of which only the type is known.
 
-use fieldmanager_managedfields::internal::Difference;
+use fieldmanager_managedfields::internal::{Difference, compare_objects};
 use fieldmanager_managedfields::{
     ApplyRequest, Error, ErrorKind, FieldManager, PatchRequest, Status, Time, UpdateRequest,
 };
+use fieldmanager_openapi::internal::types_of;
 use fieldmanager_openapi::{GroupVersionKind, Types};
 use fieldmanager_patch::PatchTypes;
 use fieldmanager_schema::Type;
@@ -107,8 +108,7 @@ impl Alone {
     }
 
     pub(crate) fn difference(&self, live: &Value, new: &Value) -> Result<Difference, Error> {
-        self.manager
-            .difference(&self.versioned(live), &self.versioned(new))
+        compare_objects(&self.manager, &self.versioned(live), &self.versioned(new))
     }
 
     fn versioned(&self, object: &Value) -> Value {
@@ -135,7 +135,7 @@ fn types_at_versions(ty: &Type, kind: &GroupVersionKind, live: &Value) -> Types 
         .map(|kind| (kind, ty.name().into()))
         .collect();
 
-    Types::new(ty.schema().clone(), kinds)
+    types_of(ty.schema().clone(), kinds)
 }
 
 /// Checks the managed fields of a new object as an API server does before it stores the object.

@@ -1,8 +1,11 @@
 //! Objects without `apiVersion`. A field manager requires a version, so they get one while it works on them.
 
+use fieldmanager_openapi::internal::types_of;
 use fieldmanager_openapi::{GroupVersionKind, Types};
-use fieldmanager_schema::internal::{FieldDef, Scalar, TypeRef};
-use fieldmanager_schema::{Schema, Type};
+use fieldmanager_schema::Type;
+use fieldmanager_schema::internal::{
+    FieldDef, Scalar, TypeRef, resolve_definitions, type_definitions,
+};
 use fieldmanager_value::{Map, Value};
 
 use crate::error::Failure;
@@ -33,7 +36,7 @@ pub(crate) fn unversioned(object: &Value) -> Value {
 
 /// Extends the types by the type of the objects, with a version.
 pub(crate) fn types(ty: &Type, kind: &GroupVersionKind) -> Result<Types, Failure> {
-    let mut definitions = ty.schema().definitions().to_vec();
+    let mut definitions = type_definitions(ty.schema()).to_vec();
     let name = ty.name();
     // A type without a definition, such as the deduced one, accepts every field.
     let Some(mut own) = definitions
@@ -41,10 +44,7 @@ pub(crate) fn types(ty: &Type, kind: &GroupVersionKind) -> Result<Types, Failure
         .find(|definition| definition.name == name)
         .cloned()
     else {
-        return Ok(Types::new(
-            ty.schema().clone(),
-            [(kind.clone(), name.into())],
-        ));
+        return Ok(types_of(ty.schema().clone(), [(kind.clone(), name.into())]));
     };
 
     // Other types may refer to the original, so the copy has another name.
@@ -68,6 +68,6 @@ pub(crate) fn types(ty: &Type, kind: &GroupVersionKind) -> Result<Types, Failure
     let own_name = own.name.clone();
     definitions.push(own);
     let schema =
-        Schema::from_definitions(definitions).map_err(|error| Failure::Other(error.to_string()))?;
-    Ok(Types::new(schema, [(kind.clone(), own_name)]))
+        resolve_definitions(definitions).map_err(|error| Failure::Other(error.to_string()))?;
+    Ok(types_of(schema, [(kind.clone(), own_name)]))
 }

@@ -1,7 +1,8 @@
 //! The answers to requests of the command: by the handlers of an API server, or by the field manager alone.
 
+use fieldmanager_handlers::internal::difference;
 use fieldmanager_handlers::{Refused, Resource, Subresource};
-use fieldmanager_managedfields::internal::Difference;
+use fieldmanager_managedfields::internal::{Difference, decode_lossy};
 use fieldmanager_managedfields::{Entry, ManagedFields, Status, Time};
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::{Str, Value};
@@ -114,7 +115,7 @@ impl Server {
                 // The new object has the namespace that a server gives and not its version, so the live object must be
                 // alike.
                 let live = unstored(&request.live, &stored(resource, &request.live));
-                resource.difference(&live, new)
+                difference(resource, &live, new)
             }
             Server::Alone(alone) => alone.difference(&request.live, new),
         };
@@ -171,7 +172,7 @@ pub(crate) fn untimed(live: &Value, object: &Value, now: Time) -> Value {
 
     // Entries that cannot be decoded have already failed the request.
     let [before, after] =
-        [live, &object].map(|object| ManagedFields::decode_lossy(object.managed_fields()).managed);
+        [live, &object].map(|object| decode_lossy(object.managed_fields()).managed);
     let mut managed = ManagedFields::new();
     for mut entry in after.entries() {
         if entry.time == Some(now) {

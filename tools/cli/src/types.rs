@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use fieldmanager_handlers::Resource;
+use fieldmanager_handlers::internal::{builtin_resource, custom_resource};
 use fieldmanager_openapi::internal::{SourceKind, sources};
 use fieldmanager_openapi::internal::{UnionForm, UnionOrigin};
 use fieldmanager_openapi::{GroupVersionKind, Importer, KindError, SourceError, Types, builtin};
@@ -128,11 +129,11 @@ pub fn resource(
     defaults: bool,
 ) -> Result<Option<Resource>, String> {
     let resource = match documents {
-        None => Resource::builtin_with(kind, defaults).ok(),
+        None => builtin_resource(kind, defaults).ok(),
         Some(documents) => match definition(documents, kind)? {
             (None, _) => None,
             (Some(found), _) => Some(
-                Resource::custom_with(&found, &kind.version, defaults)
+                custom_resource(&found, &kind.version, defaults)
                     .map_err(|error| error.to_string())?,
             ),
         },
@@ -146,7 +147,10 @@ impl Source {
     pub(crate) fn name(&self) -> String {
         match &self.file {
             Some(file) => file.clone(),
-            None => format!("bundled schema (Kubernetes {})", builtin::RELEASE),
+            None => format!(
+                "bundled schema (Kubernetes {})",
+                fieldmanager_openapi::internal::RELEASE
+            ),
         }
     }
 
@@ -171,7 +175,7 @@ impl Source {
             Some(file) => format!("unions: `unions` of the type in {file}"),
             None => format!(
                 "unions: `x-kubernetes-unions` in the OpenAPI document of Kubernetes {}, with corrections",
-                builtin::RELEASE
+                fieldmanager_openapi::internal::RELEASE
             ),
         }]
     }

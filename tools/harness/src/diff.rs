@@ -1,5 +1,6 @@
 //! The differences between two values: the paths, and a diff of their YAML.
 
+use fieldmanager_value::internal::join;
 use fieldmanager_value::{List, Map, Value};
 use similar::TextDiff;
 
@@ -31,7 +32,7 @@ fn collect(expected: &Value, actual: &Value, path: &mut Vec<Step>, out: &mut Vec
 
     match (expected, actual) {
         (Value::Map(expected), Value::Map(actual)) => {
-            for (name, expected, actual) in expected.join(actual) {
+            for (name, expected, actual) in join(expected, actual) {
                 at(Step::Field(name.clone()), (expected, actual));
             }
         }

@@ -94,7 +94,6 @@ impl Loader {
     /// # Errors
     ///
     /// [`Errors`] with one error for every file that cannot be read.
-    #[doc(hidden)]
     pub fn load_embedded(&self, files: &[(&str, &str)]) -> Result<Vec<Scenario>, Errors> {
         let mut loading = Loading::new(self.max_input);
         // A scenario may use the schema of any other file, so all schemas are known before the first scenario is read.

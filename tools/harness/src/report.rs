@@ -55,7 +55,6 @@ pub struct Exchange {
 
 impl Failure {
     /// A failure of an expectation.
-    #[doc(hidden)]
     pub fn new(what: &'static str, message: impl Into<String>) -> Self {
         Failure {
             step: None,
@@ -71,8 +70,7 @@ impl Failure {
     }
 
     /// The failure of an expectation that is a value.
-    #[doc(hidden)]
-    pub fn of_values(
+    pub(crate) fn of_values(
         what: &'static str,
         paths: Vec<String>,
         expected: Value,
@@ -104,7 +102,6 @@ impl Failure {
     }
 
     /// The failure in one sentence with its step.
-    #[doc(hidden)]
     pub fn summary(&self) -> String {
         match (self.step, self.action) {
             (Some(step), Some(action)) => format!("step {step} ({action}): {}", self.message),
@@ -145,7 +142,6 @@ pub struct ScenarioReport {
 
 impl ScenarioReport {
     /// The report of a scenario that was run.
-    #[doc(hidden)]
     pub fn new(scenario: &Scenario, failures: Vec<Failure>) -> Self {
         let case = scenario.case.as_ref();
         ScenarioReport {
@@ -166,7 +162,6 @@ impl ScenarioReport {
     }
 
     /// The report of a scenario that was not run.
-    #[doc(hidden)]
     pub fn skipped(scenario: &Scenario, reason: impl Into<String>) -> Self {
         ScenarioReport {
             passed: false,
@@ -176,7 +171,6 @@ impl ScenarioReport {
     }
 
     /// The report with its area.
-    #[doc(hidden)]
     #[must_use]
     pub fn in_area(self, area: String) -> Self {
         ScenarioReport {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fieldmanager_fieldpath::ApiVersion;
 use fieldmanager_openapi::{GroupVersionKind, KindError};
+use fieldmanager_schema::internal::{resolve_definitions, type_definitions};
 use fieldmanager_schema::{Schema, Type, UNTYPED_DEDUCED};
 use fieldmanager_value::{Str, Value};
 
@@ -90,8 +91,8 @@ impl Types {
         if !separate {
             return Some(found);
         }
-        let definitions = found.schema().definitions().to_vec();
-        Schema::from_definitions(definitions).ok()?.type_named(name)
+        let definitions = type_definitions(found.schema()).to_vec();
+        resolve_definitions(definitions).ok()?.type_named(name)
     }
 
     /// The type of the object at a version.

@@ -1,7 +1,7 @@
 //! Normalization during apply: of the configuration itself and of the merged object.
 
 use fieldmanager_fieldpath::PathElement;
-use fieldmanager_schema::internal::{ListType, MapType, TypeId, Union};
+use fieldmanager_schema::internal::{ListType, MapType, TypeId, Union, has_unions};
 use fieldmanager_value::{List, Map, Value};
 
 use super::{FieldEdits, Normalized, UnionState, UnionWalk, contradiction, deduce, granular};
@@ -12,117 +12,119 @@ use crate::shape::{Shape, shape};
 use crate::typed_value::{KnownProperties, TypedValue};
 use crate::validate::position;
 
-impl TypedValue {
-    /// Normalizes the unions of a configuration. If the configuration sets one member of a deducing union but not the
-    /// discriminator, the discriminator is added to it, so that the applier owns both. If the configuration omits the
-    /// discriminator entirely, a live value that the schema does not declare is preserved when the member is already
-    /// set, because the schema may be wrong about that value.
-    ///
-    /// `self` is the live object.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] if the configuration sets more than one member of a union, or a member together with a
-    /// discriminator that selects another one. [`Error::TypesDiffer`].
-    ///
-    /// For an example and the order of operations, see [`normalize_applied`](Self::normalize_applied).
-    #[doc(hidden)]
-    pub fn normalize_config(&self, configuration: &TypedValue) -> Result<Normalized, Error> {
-        self.check_type(configuration)?;
-        let schema = self.ty.schema();
-        let mut walk = UnionWalk::new(schema);
-        let value = if schema.has_unions(self.ty.id()) {
-            config(
-                &mut walk,
-                self.ty.id(),
-                Some(&self.value),
-                &configuration.value,
-            )
-        } else {
-            None
-        };
+impl TypedValue {}
 
-        let changes = walk.finish()?;
-        Ok(Normalized {
-            value: TypedValue {
-                value: value.unwrap_or_else(|| configuration.value.clone()),
-                ty: self.ty.clone(),
-                known: configuration.known,
+/// Clears the members of a merged object that the configuration made obsolete. A member of a deducing union clears
+/// the other members. A discriminator that differs from the live one clears the members that it does not select and
+/// that the configuration does not set.
+///
+/// `self` is the live object. The configuration must be [normalized](normalize_config).
+///
+/// # Errors
+///
+/// [`Error::TypesDiffer`].
+///
+/// ```
+/// use fieldmanager_typed::internal::{normalize_applied, normalize_config};
+/// use fieldmanager_schema::Schema;
+/// use fieldmanager_typed::{Duplicates, TypedValue};
+/// use fieldmanager_value::Value;
+/// let schema = Schema::from_yaml("
+/// types:
+/// - name: root
+///   map:
+///     fields:
+///     - {name: a, type: {scalar: numeric}}
+///     - {name: b, type: {scalar: numeric}}
+///     unions: [{fields: [{fieldName: a}, {fieldName: b}]}]
+/// ")?;
+/// let root = schema.type_named("root").unwrap();
+/// let typed = |yaml| TypedValue::new(Value::from_yaml(yaml).unwrap(), root.clone(), Duplicates::Allow);
+/// let live = typed("{a: 1}")?;
+/// let config = normalize_config(&live, &typed("{b: 2}")?)?.value;
+/// let merged = live.merge(&config)?;
+/// let normalized = normalize_applied(&live, &config, &merged)?;
+/// assert_eq!(normalized.value.value().to_json(), r#"{"b":2}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn normalize_applied(
+    live: &TypedValue,
+    config: &TypedValue,
+    merged: &TypedValue,
+) -> Result<Normalized, Error> {
+    live.check_type(config)?;
+    live.check_type(merged)?;
+    let schema = live.ty.schema();
+    let mut walk = UnionWalk::new(schema);
+    let value = if has_unions(schema, live.ty.id()) {
+        applied(
+            &mut walk,
+            live.ty.id(),
+            Some(&live.value),
+            &config.value,
+            &merged.value,
+        )
+    } else {
+        None
+    };
+
+    // A configuration may leave a struct in a state that an update would not, for example with an empty
+    // discriminator. Therefore only an unchanged object is still known to be normalized.
+    let untouched = value.is_none() && merged.value.ptr_eq(&live.value);
+    let changes = walk.finish()?;
+    Ok(Normalized {
+        value: TypedValue {
+            value: value.unwrap_or_else(|| merged.value.clone()),
+            ty: merged.ty.clone(),
+            known: KnownProperties {
+                normalized: untouched && live.known.normalized,
+                ..merged.known
             },
-            changes,
-        })
-    }
+        },
+        changes,
+    })
+}
 
-    /// Clears the members of a merged object that the configuration made obsolete. A member of a deducing union clears
-    /// the other members. A discriminator that differs from the live one clears the members that it does not select and
-    /// that the configuration does not set.
-    ///
-    /// `self` is the live object. The configuration must be [normalized](Self::normalize_config).
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TypesDiffer`].
-    ///
-    /// ```
-    /// use fieldmanager_schema::Schema;
-    /// use fieldmanager_typed::{Duplicates, TypedValue};
-    /// use fieldmanager_value::Value;
-    /// let schema = Schema::from_yaml("
-    /// types:
-    /// - name: root
-    ///   map:
-    ///     fields:
-    ///     - {name: a, type: {scalar: numeric}}
-    ///     - {name: b, type: {scalar: numeric}}
-    ///     unions: [{fields: [{fieldName: a}, {fieldName: b}]}]
-    /// ")?;
-    /// let root = schema.type_named("root").unwrap();
-    /// let typed = |yaml| TypedValue::new(Value::from_yaml(yaml).unwrap(), root.clone(), Duplicates::Allow);
-    /// let live = typed("{a: 1}")?;
-    /// let config = live.normalize_config(&typed("{b: 2}")?)?.value;
-    /// let merged = live.merge(&config)?;
-    /// let normalized = live.normalize_applied(&config, &merged)?;
-    /// assert_eq!(normalized.value.value().to_json(), r#"{"b":2}"#);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn normalize_applied(
-        &self,
-        config: &TypedValue,
-        merged: &TypedValue,
-    ) -> Result<Normalized, Error> {
-        self.check_type(config)?;
-        self.check_type(merged)?;
-        let schema = self.ty.schema();
-        let mut walk = UnionWalk::new(schema);
-        let value = if schema.has_unions(self.ty.id()) {
-            applied(
-                &mut walk,
-                self.ty.id(),
-                Some(&self.value),
-                &config.value,
-                &merged.value,
-            )
-        } else {
-            None
-        };
+/// Normalizes the unions of a configuration. If the configuration sets one member of a deducing union but not the
+/// discriminator, the discriminator is added to it, so that the applier owns both. If the configuration omits the
+/// discriminator entirely, a live value that the schema does not declare is preserved when the member is already
+/// set, because the schema may be wrong about that value.
+///
+/// `self` is the live object.
+///
+/// # Errors
+///
+/// [`Error::Invalid`] if the configuration sets more than one member of a union, or a member together with a
+/// discriminator that selects another one. [`Error::TypesDiffer`].
+///
+/// For an example and the order of operations, see [`normalize_applied`].
+pub fn normalize_config(
+    live: &TypedValue,
+    configuration: &TypedValue,
+) -> Result<Normalized, Error> {
+    live.check_type(configuration)?;
+    let schema = live.ty.schema();
+    let mut walk = UnionWalk::new(schema);
+    let value = if has_unions(schema, live.ty.id()) {
+        config(
+            &mut walk,
+            live.ty.id(),
+            Some(&live.value),
+            &configuration.value,
+        )
+    } else {
+        None
+    };
 
-        // A configuration may leave a struct in a state that an update would not, for example with an empty
-        // discriminator. Therefore only an unchanged object is still known to be normalized.
-        let untouched = value.is_none() && merged.value.ptr_eq(&self.value);
-        let changes = walk.finish()?;
-        Ok(Normalized {
-            value: TypedValue {
-                value: value.unwrap_or_else(|| merged.value.clone()),
-                ty: merged.ty.clone(),
-                known: KnownProperties {
-                    normalized: untouched && self.known.normalized,
-                    ..merged.known
-                },
-            },
-            changes,
-        })
-    }
+    let changes = walk.finish()?;
+    Ok(Normalized {
+        value: TypedValue {
+            value: value.unwrap_or_else(|| configuration.value.clone()),
+            ty: live.ty.clone(),
+            known: configuration.known,
+        },
+        changes,
+    })
 }
 
 /// Normalizes a configuration. Returns `None` if nothing changes.
@@ -141,7 +143,7 @@ fn config(
     else {
         return None;
     };
-    if list.atomic || !schema.has_unions(list.element) {
+    if list.atomic || !has_unions(schema, list.element) {
         return None;
     }
 
@@ -304,7 +306,7 @@ fn applied_items(
     config: &List,
     merged: &List,
 ) -> Option<List> {
-    if !walk.schema.has_unions(list.element) {
+    if !has_unions(walk.schema, list.element) {
         return None;
     }
     let live = live.and_then(|live| Finder::new(live, list));

@@ -6,14 +6,14 @@
 //!
 //! It implements KEP-1027 in its versions of 2019 (deducing unions) and 2022 (respecting unions).
 
-mod config;
+pub(crate) mod config;
 mod update;
 mod validate;
 
 use std::fmt;
 
 use fieldmanager_fieldpath::{Path, PathElement};
-use fieldmanager_schema::internal::{MapType, TypeId, Union};
+use fieldmanager_schema::internal::{MapType, TypeId, Union, has_unions};
 use fieldmanager_schema::{Schema, Type};
 use fieldmanager_value::{Map, Str, Value};
 
@@ -92,7 +92,7 @@ impl<'s> UnionWalk<'s> {
         element: impl Fn() -> PathElement,
         visit: impl FnOnce(&mut Self, TypeId) -> Option<T>,
     ) -> Option<T> {
-        let ty = ty.filter(|ty| self.schema.has_unions(*ty))?;
+        let ty = ty.filter(|ty| has_unions(self.schema, *ty))?;
         // The paths of faults and changes are completed on the way up.
         let (faults, changes) = (self.faults.mark(), self.changes.len());
         let out = visit(self, ty);
@@ -210,6 +210,7 @@ fn granular<'a>(
 /// Returns the path of the discriminator of the union that contains the last field of `member`.
 ///
 /// ```
+/// use fieldmanager_typed::internal::discriminator_of;
 /// use fieldmanager_fieldpath::Path;
 /// use fieldmanager_schema::Schema;
 /// let schema = Schema::from_yaml("
@@ -220,7 +221,7 @@ fn granular<'a>(
 ///     unions: [{discriminator: type, fields: [{fieldName: a, discriminatorValue: A}]}]
 /// ")?;
 /// let root = schema.type_named("root").unwrap();
-/// let discriminator = fieldmanager_typed::internal::discriminator_of(&root, &".a".parse::<Path>()?);
+/// let discriminator = discriminator_of(&root, &".a".parse::<Path>()?);
 /// assert_eq!(discriminator.unwrap().to_string(), ".type");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

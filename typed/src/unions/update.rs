@@ -1,7 +1,8 @@
 //! Normalization during update, for create, PUT and PATCH.
 
 use fieldmanager_fieldpath::PathElement;
-use fieldmanager_schema::internal::{ListType, MapType, TypeId, Union};
+use fieldmanager_schema::internal::{ListType, MapType, TypeId, Union, has_unions};
+use fieldmanager_value::internal::for_each_difference;
 use fieldmanager_value::{List, Map, Value};
 
 use super::{FieldEdits, Normalized, UnionState, UnionWalk, contradiction, deduce, granular};
@@ -51,7 +52,7 @@ impl TypedValue {
     pub fn normalize_update(&self, new: &TypedValue) -> Result<Normalized, Error> {
         self.check_type(new)?;
         let schema = self.ty.schema();
-        if !schema.has_unions(self.ty.id()) {
+        if !has_unions(schema, self.ty.id()) {
             return Ok(Normalized {
                 value: new.clone(),
                 changes: Vec::new(),
@@ -126,7 +127,7 @@ fn items(
     old: Option<&List>,
     new: &List,
 ) -> Option<List> {
-    if !walk.schema.has_unions(list.element) {
+    if !has_unions(walk.schema, list.element) {
         return None;
     }
     // If no item was added, removed or moved, only the changed ones are visited.
@@ -185,7 +186,7 @@ fn changed_in_place<'v>(list: &ListType, old: &'v List, new: &'v List) -> Option
         return None;
     }
     let mut pairs = Some(Vec::new());
-    old.for_each_difference(new, |at, before, item| {
+    for_each_difference(old, new, |at, before, item| {
         let pair = before.zip(item).and_then(|(before, item)| {
             let element = element_of(list, item).ok()?;
             (element_of(list, before).ok()? == element).then_some((at, element, before, item))

@@ -4,7 +4,9 @@ use std::fmt;
 
 use fieldmanager_fieldpath::{Path, PathElement};
 use fieldmanager_schema::Schema;
-use fieldmanager_schema::internal::{ListType, MapType, TypeId, Union, UnionField};
+use fieldmanager_schema::internal::{
+    ListType, MapType, TypeId, Union, UnionField, has_unions_anywhere,
+};
 use fieldmanager_value::{List, Map, Value};
 
 use super::UnionState;
@@ -84,7 +86,7 @@ impl TypedValue {
             ratcheting,
             found: Vec::new(),
         };
-        if schema.has_unions_anywhere(new.ty.id()) {
+        if has_unions_anywhere(schema, new.ty.id()) {
             validate.value(new.ty.id(), Some(&self.value), &new.value);
         }
 
@@ -119,7 +121,7 @@ impl Validate<'_> {
         old: Option<&Value>,
         new: &Value,
     ) {
-        if let Some(ty) = ty.filter(|ty| self.schema.has_unions_anywhere(*ty)) {
+        if let Some(ty) = ty.filter(|ty| has_unions_anywhere(self.schema, *ty)) {
             self.path.push(element);
             self.value(ty, old, new);
             self.path.pop();
@@ -172,7 +174,7 @@ impl Validate<'_> {
 
     fn items(&mut self, list: &ListType, old: Option<&List>, new: &List) {
         if list.atomic {
-            if !self.schema.has_unions_anywhere(list.element) || self.is_exempt(old == Some(new)) {
+            if !has_unions_anywhere(self.schema, list.element) || self.is_exempt(old == Some(new)) {
                 return;
             }
             for (at, item) in (0..).zip(new) {

@@ -37,8 +37,9 @@ mod patches;
 mod select;
 mod text;
 
-use fieldmanager_openapi::{Importer, LoadError, Types};
-use fieldmanager_schema::Schema;
+use fieldmanager_openapi::internal::types_of;
+use fieldmanager_openapi::{Importer, LoadError};
+use fieldmanager_schema::internal::{resolve_definitions, type_definitions};
 use fieldmanager_value::Value;
 
 pub use corrections::{Corrections, Fault};
@@ -71,7 +72,7 @@ pub enum Error {
 pub fn bundle(openapi: &Value, corrections: &Corrections) -> Result<String, Error> {
     let imported = Importer::new().document(openapi)?.types;
     // A correction can add a reference to a type, so the types that are used are selected afterwards.
-    let mut definitions = imported.schema().definitions().to_vec();
+    let mut definitions = type_definitions(imported.schema()).to_vec();
     corrections
         .apply(&mut definitions)
         .map_err(Error::Corrections)?;
@@ -80,8 +81,8 @@ pub fn bundle(openapi: &Value, corrections: &Corrections) -> Result<String, Erro
         .flat_map(|(kind, names)| names.iter().map(|name| (kind.clone(), name.clone())));
     let (definitions, kinds) = select::needed(definitions, kinds.collect());
 
-    Ok(text::write(&Types::new(
-        Schema::from_definitions(definitions)?,
+    Ok(text::write(&types_of(
+        resolve_definitions(definitions)?,
         kinds,
     )))
 }

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use fieldmanager_openapi::Types;
 use fieldmanager_patch::PatchTypes;
+use fieldmanager_patch::internal::write_types;
 use fieldmanager_value::{Map, Str, Value};
 
 use crate::Error;
 use crate::text;
 
 /// The serialized table of the merge strategies of an OpenAPI document, for the kinds and types of a bundle of the same
-/// document. [`PatchTypes::from_value`] reads it.
+/// document. [`read_types`] reads it.
 ///
 /// # Errors
 ///
@@ -50,7 +51,7 @@ use crate::text;
 /// ```
 pub fn patches(openapi: &Value, bundled: &Types) -> Result<String, Error> {
     // The bundle has only types that objects use, and the strategies of other types would never be read.
-    let table = PatchTypes::from_openapi(openapi)?.to_value();
+    let table = write_types(&PatchTypes::from_openapi(openapi)?);
     let bundled: BTreeSet<&str> = bundled.schema().type_names().collect();
     let kept = |name: &str| bundled.contains(name);
     let all = table

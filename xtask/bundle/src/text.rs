@@ -1,11 +1,12 @@
 //! Serializes a bundle.
 
 use fieldmanager_openapi::Types;
+use fieldmanager_openapi::internal::types_document;
 use fieldmanager_value::{Map, Value};
 
 /// JSON with one line per kind and per type, so that a change of a type changes its line.
 pub(crate) fn write(types: &Types) -> String {
-    let document = types.to_value();
+    let document = types_document(types);
     let mut out = String::from("{");
     for (i, name) in ["kinds", "types"].into_iter().enumerate() {
         let items = document

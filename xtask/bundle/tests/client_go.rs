@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fieldmanager_openapi::builtin;
 use fieldmanager_schema::internal::{
-    AtomDef, FieldDef, ListDef, MapDef, Relationship, TypeDef, TypeRef,
+    AtomDef, FieldDef, ListDef, MapDef, Relationship, TypeDef, TypeRef, type_definitions,
 };
 use fieldmanager_schema::{Schema, UNTYPED_ATOMIC, UNTYPED_DEDUCED};
 
@@ -194,8 +194,7 @@ struct Side {
 
 impl Side {
     fn new(schema: &Schema) -> Self {
-        let definitions: BTreeMap<&str, &TypeDef> = schema
-            .definitions()
+        let definitions: BTreeMap<&str, &TypeDef> = type_definitions(schema)
             .iter()
             .map(|def| (def.name.as_str(), def))
             .collect();

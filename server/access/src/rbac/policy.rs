@@ -222,7 +222,6 @@ impl RbacPolicy {
     }
 
     /// The number of bindings that a question about a user in a namespace visits.
-    #[doc(hidden)]
     pub fn count_bindings(&self, user: &User, namespace: &str) -> usize {
         self.bindings(user, namespace).count()
     }

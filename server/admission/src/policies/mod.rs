@@ -4,7 +4,7 @@
 
 mod check;
 mod mutating;
-mod mutation;
+pub(crate) mod mutation;
 mod source;
 mod type_check;
 mod validating;
@@ -14,8 +14,6 @@ use std::time::Duration;
 use crate::{AdmissionPhase, AdmissionRequest, Cluster, Observation, Observed};
 pub use check::check_expressions;
 pub use mutating::MutatingPolicies;
-#[doc(hidden)]
-pub use mutation::MutationKind;
 pub use type_check::{ServedKinds, check_types};
 pub use validating::ValidatingPolicies;
 

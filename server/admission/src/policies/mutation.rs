@@ -7,7 +7,6 @@ use fieldmanager_value::Value;
 use crate::patch::apply_if_tests_hold;
 
 /// The form of a mutation.
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MutationKind {
     /// A configuration that is merged.

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use fieldmanager_cel::InputType;
-use fieldmanager_structural::internal::ObjectExt;
+use fieldmanager_structural::internal::{ObjectExt, declare_metadata};
 use fieldmanager_structural::{FieldPath, GroupVersionKind, Structural};
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{Map, Str, Value};
@@ -218,7 +218,10 @@ impl SchemaDocuments<'_> {
         let (own, schema) = schemas.iter().find(is_of)?;
         let schema = resolved(schemas, schema, &mut vec![own]);
         let schema = Structural::from_value(&schema).ok()?;
-        Some(InputType::Typed(name.into(), schema.with_metadata(true)))
+        Some(InputType::Typed(
+            name.into(),
+            declare_metadata(&schema, true),
+        ))
     }
 }
 

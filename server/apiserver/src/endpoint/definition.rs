@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use fieldmanager_handlers::custom::{approval, has_valid_certificates};
+use fieldmanager_handlers::custom::has_valid_certificates;
+use fieldmanager_handlers::internal::approval;
 use fieldmanager_value::{List, Value};
 
 use super::conditions::{self, condition, has_condition, since};

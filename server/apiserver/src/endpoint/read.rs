@@ -1,6 +1,7 @@
 //! `GET` of one object.
 
 use fieldmanager_handlers::Subresource;
+use fieldmanager_handlers::internal::missing_replicas;
 
 use super::failure::internal;
 use super::{Answer, Call, Core, Failure};
@@ -26,7 +27,7 @@ impl Core {
             Some(Subresource::Scale) => {
                 let handlers = call.served.handlers().map_err(internal)?;
                 let live = call.served.live(&entry);
-                if let Some(path) = handlers.missing_replicas(&live) {
+                if let Some(path) = missing_replicas(handlers, &live) {
                     let message = format!("the spec replicas field {path:?} does not exist");
                     return Err(internal(message.clone()).cause("", &message, ""));
                 }

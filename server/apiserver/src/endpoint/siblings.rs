@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use fieldmanager_value::internal::join;
 use fieldmanager_value::{List, Value, internal::level};
 
 use crate::store::unshared_bytes;
@@ -79,7 +80,7 @@ fn share(known: &Value, own: &Value) -> Value {
             // A member of one side makes the maps different, and the equal members are shared all the same.
             let mut is_equal = true;
             let mut edits = Vec::new();
-            for (name, value, other) in map.join(others) {
+            for (name, value, other) in join(map, others) {
                 match (value, other) {
                     (Some(value), Some(other)) => {
                         let shared = share(value, other);

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use fieldmanager_value::internal::{Escape, write_json};
 use fieldmanager_value::{List, Map, Str, Value};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -214,7 +215,7 @@ impl Iterator for Parts {
                 Item::Written(text) => part.extend_from_slice(&text),
                 Item::New(entry) => {
                     self.scratch.clear();
-                    (self.shown)(&entry).write_json(&mut self.scratch);
+                    write_json(&(self.shown)(&entry), &mut self.scratch, Escape::Json);
                     part.extend_from_slice(self.scratch.as_bytes());
                     self.texts.keep(entry, self.scratch.as_bytes());
                 }

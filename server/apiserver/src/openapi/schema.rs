@@ -1,7 +1,7 @@
 //! The definitions of custom resources.
 
 use fieldmanager_structural::crd::CustomResource;
-use fieldmanager_structural::internal::with_subschemas;
+use fieldmanager_structural::internal::{publish_schema, with_subschemas};
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{List, Map, Str, Value};
 
@@ -18,7 +18,7 @@ pub(super) fn definitions(
     form: Form,
     selectable: &[Str],
 ) -> Map {
-    let schema = resource.published_schema(&names.version).ok().flatten();
+    let schema = publish_schema(resource, &names.version).ok().flatten();
     let mut definitions = Map::new();
     for (kind, definition) in [
         (&names.kind, with_kind(kind(schema, form), names)),

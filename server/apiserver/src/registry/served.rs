@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use fieldmanager_builtin::{Kind, KindDescription};
+use fieldmanager_handlers::internal::{converting_resource, custom_resource};
 use fieldmanager_handlers::{Outcome, Resource, Subresource};
 use fieldmanager_openapi::Types;
 use fieldmanager_schema::Type;
@@ -178,7 +179,7 @@ impl Served {
                         pool::wait(conversion.convert(object.clone(), version))
                             .unwrap_or_else(|| Err(pool::TIMED_OUT.to_owned()))
                     };
-                    Resource::converted(&definition.resource, &kind.version, Arc::new(convert))?
+                    converting_resource(&definition.resource, &kind.version, Arc::new(convert))?
                 }
                 None => Resource::custom(&definition.resource, &kind.version)?,
             },
@@ -275,9 +276,7 @@ impl Served {
         };
         // A conversion fills in no defaults: neither those of the version of the object, nor those of the store.
         let storage_handlers = || match &self.definition {
-            Some(definition) => {
-                Resource::custom_with(&definition.resource, &storage.version, false).ok()
-            }
+            Some(definition) => custom_resource(&definition.resource, &storage.version, false).ok(),
             None => self.resource(storage).ok(),
         };
         let make = || Work::new().run(storage_handlers).ok()?;

@@ -2,6 +2,7 @@
 
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::internal::go_format::write_float;
+use fieldmanager_value::internal::write_json;
 use fieldmanager_value::{Str, Value};
 use jiff::Timestamp;
 
@@ -106,7 +107,7 @@ fn printed(value: &Value) -> String {
         }
         other => {
             let mut out = String::new();
-            other.write_json_escaped(&mut out, fieldmanager_value::internal::Escape::Html);
+            write_json(other, &mut out, fieldmanager_value::internal::Escape::Html);
             out
         }
     }

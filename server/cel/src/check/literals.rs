@@ -196,7 +196,7 @@ impl<'s> Found<'s, '_> {
 
 /// Why a regular expression is refused.
 fn pattern_fault(pattern: &str) -> Option<String> {
-    fieldmanager_structural::validation::Pattern::new(pattern).err()
+    fieldmanager_structural::internal::Pattern::new(pattern).err()
 }
 
 /// Why a program cannot be made: a constant pattern that is wrong, or a constant that cannot be converted.

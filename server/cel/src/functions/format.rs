@@ -2,8 +2,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use fieldmanager_structural::internal::is_uuid;
 use fieldmanager_structural::internal::{NameSyntax, label_value, qualified_name};
-use fieldmanager_structural::validation::is_uuid;
 use fieldmanager_value::internal::go_format::quote;
 
 use super::function::{Run, size, traversal, unary};

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use cel::common::ast::operators::IN;
+use fieldmanager_structural::internal::Pattern;
 use fieldmanager_structural::internal::Quantity;
-use fieldmanager_structural::validation::Pattern;
 use fieldmanager_value::Str;
 use semver::Version;
 

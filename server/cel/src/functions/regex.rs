@@ -1,6 +1,6 @@
 //! Regular expressions.
 
-use fieldmanager_structural::validation::expression;
+use fieldmanager_structural::internal::expression;
 use fieldmanager_value::Str;
 use regex::Regex;
 

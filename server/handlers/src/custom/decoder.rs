@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fieldmanager_structural::crd::{CrdError, CustomResource};
-use fieldmanager_structural::internal::go_type;
+use fieldmanager_structural::internal::{go_type, prune_defaults};
 use fieldmanager_structural::{Error, FieldPath, Structural};
 use fieldmanager_value::{Map, Str, Value};
 
@@ -250,7 +250,6 @@ impl Decoder {
     /// # Errors
     ///
     /// [`DecodeError`], if the object was not stored by an API server.
-    #[doc(hidden)]
     pub fn stored(&self, stored: &Value) -> Result<Value, DecodeError> {
         self.default(&self.coerce(stored, Source::Storage)?.object)
     }
@@ -260,7 +259,6 @@ impl Decoder {
     /// # Errors
     ///
     /// [`DecodeError`].
-    #[doc(hidden)]
     pub fn pruned(&self, object: &Value) -> Result<Value, DecodeError> {
         Ok(self.coerce(object, Source::Request)?.object)
     }
@@ -424,7 +422,7 @@ pub(super) fn structural(
 ) -> Result<Structural, CrdError> {
     let structural = Structural::from_value(schema);
     let pruned = match structural {
-        Ok(schema) if !preserves_unknown => schema.prune_defaults(),
+        Ok(schema) if !preserves_unknown => prune_defaults(&schema),
         Ok(schema) => Ok(schema),
         // Such a definition may have a schema that is not structural, and its objects are not pruned.
         Err(_) if preserves_unknown => Ok(Structural::default()),

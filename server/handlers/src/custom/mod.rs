@@ -8,6 +8,4 @@ mod validator;
 pub use decoder::{DecodeError, Decoded, Decoder};
 pub use validator::{Validator, ValidatorError};
 
-#[doc(hidden)]
-pub use crate::definition::approval;
 pub use crate::definition::has_valid_certificates;

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use fieldmanager_cel::internal::{CheckedRule, RefusedRule, RuleChecks, RuleOptions, is_exposed};
-use fieldmanager_structural::internal::rule_struct;
+use fieldmanager_structural::internal::{declare_metadata, rule_struct};
 use fieldmanager_structural::{FieldError, FieldPath, Structural};
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{Map, Value};
@@ -120,7 +120,7 @@ impl Walk<'_> {
             let values = match values {
                 None if member(map, KEYWORD).is_some() => {
                     let is_resource = is_root || flag(map, "x-kubernetes-embedded-resource");
-                    made = structural.with_metadata(is_resource);
+                    made = declare_metadata(structural, is_resource);
                     Some(&made)
                 }
                 values => values,

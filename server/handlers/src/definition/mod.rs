@@ -33,7 +33,6 @@ use self::ratchet::Ratchet;
 use self::spec::Spec;
 use crate::kind::Checked;
 
-#[doc(hidden)]
 pub use self::approval::approval;
 pub(crate) use self::warnings::warnings;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fieldmanager_structural::FieldPath;
 use fieldmanager_structural::Structural;
-use fieldmanager_structural::internal::{SchemaRules, each_schema, violated};
+use fieldmanager_structural::internal::{SchemaRules, each_schema, prune_defaults, violated};
 use fieldmanager_value::{List, Map, Value};
 
 use super::expressions::Known;
@@ -87,7 +87,7 @@ impl Ratchet {
             out.structural &= valid.is_some();
             let pruned = valid
                 .as_ref()
-                .and_then(|schema| schema.prune_defaults().ok());
+                .and_then(|schema| prune_defaults(schema).ok());
 
             // Defaults can only be pruned by a structural schema.
             if let (Some(schema), Some(pruned)) = (valid, pruned) {

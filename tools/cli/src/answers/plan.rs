@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use fieldmanager_fieldpath::{Path, Set};
+use fieldmanager_handlers::internal::difference;
 use fieldmanager_handlers::{Outcome, Refused, Request, Resource};
 use fieldmanager_harness::internal::find_path;
-use fieldmanager_managedfields::internal::{Difference, LAST_APPLIED};
+use fieldmanager_managedfields::internal::{Difference, LAST_APPLIED, decode_lossy};
 use fieldmanager_managedfields::{
-    CsaUpgrade, Entry, Identity, ManagedFields, Operation, RequestOptions, Status, Time,
+    CsaUpgrade, Entry, Identity, Operation, RequestOptions, Status, Time,
 };
 use fieldmanager_merge::Conflicts;
 use fieldmanager_schema::Type;
@@ -175,7 +176,7 @@ fn attempt(
             ..Planned::of(Fate::Created)
         });
     }
-    let difference = resource.difference(&live, &new);
+    let difference = difference(resource, &live, &new);
     let mut difference = difference.map_err(|error| error.to_string())?;
     // It counts the requests of a tool, which nobody configures.
     let is_count = |path: &Path| path.to_string() == ".metadata.generation";
@@ -219,11 +220,7 @@ fn apply(
 /// The fields that stay although the configuration does not have them: those that the manager, client-side apply or
 /// another program of people has configured before.
 fn kept(kind: &ServedKind, tool: &Tool, live: &Value, new: &Value) -> Vec<KeptField> {
-    let entries = |object: &Value| {
-        ManagedFields::decode_lossy(object.managed_fields())
-            .managed
-            .entries()
-    };
+    let entries = |object: &Value| decode_lossy(object.managed_fields()).managed.entries();
     let (before, after) = (entries(live), entries(new));
     let own = |entries: &[Entry]| {
         let is_own = |entry: &&Entry| {

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use fieldmanager_fieldpath::Set;
 use fieldmanager_harness::internal::with_metadata;
-use fieldmanager_managedfields::internal::{LAST_APPLIED, find_owners};
+use fieldmanager_managedfields::internal::{LAST_APPLIED, decode_lossy, find_owners};
 use fieldmanager_managedfields::{CsaUpgrade, Entry, Identity, ManagedFields, Operation, Selector};
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::{Str, Value};
@@ -189,9 +189,7 @@ impl Tool {
     pub(crate) fn of(&self, live: &Value) -> Tool {
         let mut tool = self.clone();
         if self.is_prefix {
-            let entries = ManagedFields::decode_lossy(live.managed_fields())
-                .managed
-                .entries();
+            let entries = decode_lossy(live.managed_fields()).managed.entries();
             let mut known = entries
                 .iter()
                 .filter(|entry| entry.operation == Operation::Apply);
@@ -252,7 +250,7 @@ impl Tool {
         // Under its own name, kubectl keeps the annotation, and the server keeps it up to date.
         let mut new = new.clone();
         if self.manager == ToolName::Kubectl.preset().manager {
-            let mut managed = ManagedFields::decode_lossy(new.managed_fields()).managed;
+            let mut managed = decode_lossy(new.managed_fields()).managed;
             let version = new.declared_kind().api_version();
             managed.add(Entry::new(
                 LAST_APPLIED_MANAGER,
@@ -269,9 +267,7 @@ impl Tool {
 
     fn upgrade(&self, live: &Value, from: impl Iterator<Item = Str>) -> Result<Taken, String> {
         let from: Vec<Str> = from.collect();
-        let entries = ManagedFields::decode_lossy(live.managed_fields())
-            .managed
-            .entries();
+        let entries = decode_lossy(live.managed_fields()).managed.entries();
         let taken = entries.iter().filter(|entry| {
             entry.operation == Operation::Update
                 && entry.subresource.is_empty()

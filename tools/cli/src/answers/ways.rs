@@ -2,7 +2,8 @@
 
 use fieldmanager_fieldpath::{Path, PathElement};
 use fieldmanager_harness::internal::find_path;
-use fieldmanager_managedfields::{Entry, ManagedFields};
+use fieldmanager_managedfields::Entry;
+use fieldmanager_managedfields::internal::decode_lossy;
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 
@@ -149,7 +150,7 @@ pub(crate) fn kept_ways(question: &Question<'_>, tool: &Tool, kept: &KeptField) 
         KeptBecause::ClientSideApply => client_side_ways(question, tool, kept),
         KeptBecause::NoOwner => no_owner_ways(question, tool),
         KeptBecause::OtherOwner => {
-            let holders = ManagedFields::decode_lossy(question.live.managed_fields())
+            let holders = decode_lossy(question.live.managed_fields())
                 .managed
                 .entries();
             let owners: Vec<(Entry, Hold)> = holders
@@ -209,7 +210,7 @@ fn client_side_ways(question: &Question<'_>, tool: &Tool, kept: &KeptField) -> V
     );
     let apply = apply_command(question, tool, "");
     // An object without owners has its first one once it is applied to.
-    let live = ManagedFields::decode_lossy(question.live.managed_fields()).managed;
+    let live = decode_lossy(question.live.managed_fields()).managed;
     let first = if live.is_empty() {
         format!("{apply}\n")
     } else {

@@ -2,7 +2,8 @@
 
 use fieldmanager_fieldpath::{Path, PathElement, Set};
 use fieldmanager_harness::internal::find_path;
-use fieldmanager_managedfields::{Entry, ManagedFields, Operation};
+use fieldmanager_managedfields::internal::decode_lossy;
+use fieldmanager_managedfields::{Entry, Operation};
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 
@@ -46,9 +47,7 @@ fn hold(fields: &Set, path: &Path) -> Option<Hold> {
 /// A message if neither the live object nor the configuration has the field.
 pub(crate) fn why(question: &Question<'_>) -> Result<FieldAnswer, String> {
     let Question { live, path, .. } = question;
-    let entries = ManagedFields::decode_lossy(live.managed_fields())
-        .managed
-        .entries();
+    let entries = decode_lossy(live.managed_fields()).managed.entries();
     let holders = entries.into_iter().filter_map(|entry| {
         let hold = hold(&entry.fields, path)?;
         Some((entry, hold))

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use fieldmanager_apiserver::{ApiServer, Collection};
-use fieldmanager_managedfields::ManagedFields;
-use fieldmanager_managedfields::internal::Change;
+use fieldmanager_handlers::internal::difference;
+use fieldmanager_managedfields::internal::{Change, decode_lossy};
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 use serde_json::{Value as Json, json};
@@ -212,10 +212,10 @@ impl<'a> Trial<'a> {
         };
         let (before, after) = (read(before)?, read(after)?);
         let kind = self.catalogue.kind(&after).map_err(Failure::Other)?;
-        let found = kind.resource.difference(&before, &after);
+        let found = difference(&kind.resource, &before, &after);
         let found = found.map_err(|error| Failure::Other(error.to_string()))?;
         // What a policy writes has no owner, unless the request has it as well.
-        let owners = ManagedFields::decode_lossy(after.managed_fields()).managed;
+        let owners = decode_lossy(after.managed_fields()).managed;
 
         let owners_of = |change: &Change| {
             let path: Vec<_> = change.path.iter().cloned().collect();

@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
+use fieldmanager_managedfields::internal::decode_lossy;
 use fieldmanager_managedfields::{
-    CsaUpgrade, ExtractForm, ExtractRequest, ManagedFields, Operation, StripOptions,
-    extract as extract_from, strip_for_apply,
+    CsaUpgrade, ExtractForm, ExtractRequest, Operation, StripOptions, extract as extract_from,
+    strip_for_apply,
 };
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::{List, Value};
@@ -48,7 +49,7 @@ pub(crate) fn extract(args: &ExtractArgs, files: Files) -> Result<ExitCode, Fail
 
 /// The message for a manager that has applied nothing. It lists the managers that have.
 fn nothing_applied(object: &Value, args: &ExtractArgs) -> String {
-    let managed = ManagedFields::decode_lossy(object.managed_fields()).managed;
+    let managed = decode_lossy(object.managed_fields()).managed;
     let appliers: Vec<String> = managed
         .entries()
         .iter()

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use fieldmanager_conformance_suite::internal::Message;
 use fieldmanager_harness::internal::with_metadata;
-use fieldmanager_managedfields::internal::owners_patch;
+use fieldmanager_managedfields::internal::{decode_lossy, owners_patch, selected_entries};
 use fieldmanager_managedfields::{Entry, Identity, ManagedFields, Operation, Selector};
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::{Map, Value};
@@ -72,7 +72,7 @@ fn in_file(args: &MigrateArgs, files: Files) -> Result<ExitCode, Failure> {
     let migration = migrate(args, &object).map_err(fault)?;
     // The object would be unchanged, and the mistake would go unnoticed.
     let Some(migration) = migration else {
-        let managed = ManagedFields::decode_lossy(object.managed_fields()).managed;
+        let managed = decode_lossy(object.managed_fields()).managed;
         let known = managed.entries();
         let known = known.iter().map(|entry| text::identity(&entry.identity()));
         let known: Vec<String> = known.collect();
@@ -207,7 +207,7 @@ fn migrate(args: &MigrateArgs, object: &Value) -> Result<Option<Migration>, Stri
             selector = selector.subresource(subresource.as_str());
         }
 
-        taken.extend(managed.selected(&selector));
+        taken.extend(selected_entries(&managed, &selector));
         managed = match &args.to {
             None => managed.without(&selector),
             Some(to) if args.to_applier => {

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use comfy_table::{CellAlignment, Table, presets};
 use fieldmanager_fieldpath::{Path, Set};
-use fieldmanager_managedfields::{Entry, ManagedFields};
+use fieldmanager_managedfields::Entry;
+use fieldmanager_managedfields::internal::decode_lossy;
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 use serde_json::json;
@@ -61,9 +62,7 @@ pub(crate) fn run(args: &OwnersArgs, files: Files) -> Result<ExitCode, Failure> 
 impl OwnersReport {
     fn add(&mut self, name: &str, object: &Value) {
         self.objects += 1;
-        let entries = ManagedFields::decode_lossy(object.managed_fields())
-            .managed
-            .entries();
+        let entries = decode_lossy(object.managed_fields()).managed.entries();
         let (mut once, mut twice) = (Set::new(), Set::new());
         for entry in &entries {
             let fields = entry.fields.leaves();

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fieldmanager_apiserver::log::{ManagerChange, RecordedEffect, RecordedEvent, RecordedHistory};
 use fieldmanager_fieldpath::{ApiVersion, Filter, Set};
-use fieldmanager_managedfields::internal::BEFORE_FIRST_APPLY;
+use fieldmanager_managedfields::internal::{BEFORE_FIRST_APPLY, display_name};
 use fieldmanager_managedfields::{Entry, Operation};
 use fieldmanager_schema::Type;
 use fieldmanager_structural::internal::ObjectExt as _;
@@ -374,7 +374,7 @@ impl Replay<'_> {
             let named = message.strip_prefix("conflict with ").unwrap_or(message);
             let owner = owners
                 .iter()
-                .find(|entry| entry.identity().display_name() == named);
+                .find(|entry| display_name(&entry.identity()) == named);
             let owner = owner.map_or_else(|| named.to_owned(), |entry| self.names.of_entry(entry));
             (owner, path.clone())
         });

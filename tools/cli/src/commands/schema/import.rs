@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use fieldmanager_openapi::internal::{SourceKind, sources};
+use fieldmanager_openapi::internal::{SourceKind, sources, types_document};
 use fieldmanager_openapi::{Importer, ListUnions, Types};
 
 use crate::args::{From, ImportArgs};
@@ -47,6 +47,6 @@ pub(crate) fn import(args: &ImportArgs, files: Files) -> Result<ExitCode, Failur
     for fault in &imported.faults {
         err.warning(&file, &format!("{fault}, skipped"))?;
     }
-    output::print(&imported.types.to_value(), args.output.output)?;
+    output::print(&types_document(&imported.types), args.output.output)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use fieldmanager_structural::FieldError;
 use fieldmanager_structural::internal::{NameSyntax, address};
 use fieldmanager_value::Value;
-use fieldmanager_value::internal::Escape;
 use fieldmanager_value::internal::go_format::quote;
+use fieldmanager_value::internal::{Escape, write_json};
 
 use super::{
     MOST_CONDITIONS_TO_BIND, MOST_ITEMS, MOST_POOL_BYTES, RequestNames, distinct, pool_name,
@@ -133,7 +133,7 @@ fn shown_id(([driver, pool, device], share): DeviceId<'_>) -> String {
     ];
     let members = members.map(|(name, text)| {
         let mut out = format!("\"{name}\":");
-        Value::from(text).write_json_escaped(&mut out, Escape::Go);
+        write_json(&Value::from(text), &mut out, Escape::Go);
         out
     });
     format!("{{{}}}", members.join(","))
