@@ -3,8 +3,6 @@
 //! Behaviour: `checker/cost.go` and the libraries of `github.com/google/cel-go`, `CostEstimator` of
 //! `k8s.io/apiserver/pkg/cel/library`.
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use cel::common::ast::operators;
@@ -12,21 +10,15 @@ use fieldmanager_value::internal::{level, proceed};
 
 use super::checker::Checked;
 use super::declared::Sizes;
+use super::path::Path;
+use super::range::{Entries, Range, TEXT};
 use super::types::Type;
 use crate::tree::{Fold, Form, Id, Tree};
 use crate::value::Val;
 
-/// The least and the greatest cost or size.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Range {
-    pub(crate) min: u64,
-    pub(crate) max: u64,
-}
-
 const NOTHING: Range = Range::fixed(0);
 const UNKNOWN: Range = Range::new(0, u64::MAX);
-/// The cost of a byte of a string, of a byte of a pattern, and of a new list.
-const TEXT: f64 = 0.1;
+/// The cost of a byte of a pattern, and of a new list.
 const PATTERN: f64 = 0.25;
 const LIST: u64 = 10;
 const MAP: u64 = 30;
@@ -37,115 +29,6 @@ const FORMAT: u64 = 64;
 /// The cost of comparing addresses, and of comparing networks.
 const ADDRESS: Range = Range::new(1, 4);
 const NETWORK: Range = Range::new(3, 7);
-
-impl Range {
-    const fn new(min: u64, max: u64) -> Self {
-        Range { min, max }
-    }
-
-    const fn fixed(value: u64) -> Self {
-        Range::new(value, value)
-    }
-
-    fn each(self, other: Range, with: impl Fn(u64, u64) -> u64) -> Self {
-        Range::new(with(self.min, other.min), with(self.max, other.max))
-    }
-
-    fn plus(self, other: Range) -> Self {
-        self.each(other, u64::saturating_add)
-    }
-
-    fn times(self, other: Range) -> Self {
-        self.each(other, u64::saturating_mul)
-    }
-
-    fn scaled(self, factor: f64) -> Self {
-        let scale = |value: u64| (value as f64 * factor).ceil() as u64;
-        Range::new(scale(self.min), scale(self.max))
-    }
-
-    fn union(self, other: Range) -> Self {
-        Range::new(self.min.min(other.min), self.max.max(other.max))
-    }
-
-    /// The cost of visiting the bytes of a text.
-    fn read(self) -> Self {
-        self.scaled(TEXT)
-    }
-}
-
-/// The sizes of the keys and of the values of a list or a map.
-#[derive(Clone, Copy)]
-struct Entries {
-    is_list: bool,
-    key: Range,
-    value: Range,
-}
-
-impl Entries {
-    fn union(self, other: Entries) -> Self {
-        Entries {
-            is_list: self.is_list,
-            key: self.key.union(other.key),
-            value: self.value.union(other.value),
-        }
-    }
-}
-
-/// The steps from a variable to a value.
-///
-/// Paths share their steps as slices do in Go: a path that grows overwrites a step that a longer path has there, if the
-/// array has room. So the estimate of a nested comprehension can depend on the order of its selections, in API servers and
-/// here.
-#[derive(Clone, Default)]
-struct Path {
-    steps: Rc<RefCell<Vec<Arc<str>>>>,
-    length: usize,
-    room: usize,
-}
-
-impl Path {
-    fn of(name: &str) -> Self {
-        Path {
-            steps: Rc::new(RefCell::new(vec![name.into()])),
-            length: 1,
-            room: 1,
-        }
-    }
-
-    fn read(&self) -> Vec<Arc<str>> {
-        self.steps
-            .borrow()
-            .iter()
-            .take(self.length)
-            .cloned()
-            .collect()
-    }
-
-    fn then(&self, step: &str) -> Self {
-        let length = self.length + 1;
-        if self.length < self.room {
-            let mut steps = self.steps.borrow_mut();
-            match steps.get_mut(self.length) {
-                Some(slot) => *slot = step.into(),
-                None => steps.push(step.into()),
-            }
-            return Path {
-                steps: Rc::clone(&self.steps),
-                length,
-                room: self.room,
-            };
-        }
-
-        let mut steps = self.read();
-        steps.push(step.into());
-        Path {
-            steps: Rc::new(RefCell::new(steps)),
-            length,
-            room: (self.room * 2).max(1),
-        }
-    }
-}
 
 /// A variable of a comprehension.
 struct Local {
@@ -622,9 +505,9 @@ impl<'s> Estimator<'s, '_> {
             }
             ("equal", [a, b]) => self
                 .equal(all, known.last().copied().flatten())
-                .unwrap_or_else(|| compared(*a, *b))
+                .unwrap_or_else(|| a.compared(*b))
                 .into(),
-            ("compare", [a, b]) => compared(*a, *b).into(),
+            ("compare", [a, b]) => a.compared(*b).into(),
             _ => one.into(),
         }
     }
@@ -685,16 +568,6 @@ fn matching(text: Range, pattern: Range) -> Range {
     text.plus(Range::fixed(1))
         .read()
         .times(pattern.scaled(PATTERN))
-}
-
-/// The cost of comparing two values.
-fn compared(a: Range, b: Range) -> Range {
-    let max = a.max.min(b.max);
-    Range {
-        min: u64::from(max > 0),
-        max,
-    }
-    .read()
 }
 
 /// The cost and the size of a text in which parts are replaced.

@@ -6,6 +6,8 @@ pub(crate) mod depth;
 mod estimate;
 pub(crate) mod literals;
 pub(crate) mod message;
+mod path;
+mod range;
 pub(crate) mod scope;
 pub(crate) mod types;
 
