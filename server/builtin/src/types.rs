@@ -215,6 +215,25 @@ const OMIT_EMPTY: u8 = 1;
 const OMIT_ZERO: u8 = 2;
 const INLINE: u8 = 4;
 
+/// The form of a type without a part.
+fn plain_form(name: &str) -> Option<Form> {
+    let form = match name {
+        "bool" => Form::Bool,
+        "string" => Form::String,
+        "int32" => Form::Int32,
+        "int64" => Form::Int64,
+        "float64" => Form::Float,
+        "bytes" => Form::Bytes,
+        "Time" => Form::Time,
+        "MicroTime" => Form::MicroTime,
+        "Quantity" => Form::Quantity,
+        "IntOrString" => Form::IntOrString,
+        "RawExtension" | "FieldsV1" | "JSON" => Form::Any,
+        _ => return None,
+    };
+    Some(form)
+}
+
 fn load(text: &str) -> Result<Types, String> {
     let raw: RawTable = serde_json::from_str(text).map_err(|error| error.to_string())?;
 
@@ -223,22 +242,9 @@ fn load(text: &str) -> Result<Types, String> {
     for (id, ty) in raw.types.iter().enumerate() {
         let (form, name) = match ty {
             RawType::Plain(form, name) => {
-                let form = match form.as_str() {
-                    "bool" => Form::Bool,
-                    "string" => Form::String,
-                    "int32" => Form::Int32,
-                    "int64" => Form::Int64,
-                    "float64" => Form::Float,
-                    "bytes" => Form::Bytes,
-                    "Time" => Form::Time,
-                    "MicroTime" => Form::MicroTime,
-                    "Quantity" => Form::Quantity,
-                    "IntOrString" => Form::IntOrString,
-                    "RawExtension" | "FieldsV1" | "JSON" => Form::Any,
-                    unknown => return Err(format!("`{name}` has the unknown form `{unknown}`")),
-                };
-
-                (form, name)
+                let found = plain_form(form);
+                let unknown = || format!("`{name}` has the unknown form `{form}`");
+                (found.ok_or_else(unknown)?, name)
             }
             RawType::Of(form, name, of) => {
                 let form = match form.as_str() {

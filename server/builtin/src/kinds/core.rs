@@ -153,7 +153,7 @@ pub(super) const KINDS: &[KindDescription] = &[
     },
     KindDescription {
         checks: checks::workloads::controller,
-        subresource_checks: &[("status", checks::workloads::controller_status)],
+        subresource_checks: &[("status", checks::workload_status::controller)],
         warnings: warnings::workloads::controller,
         is_defaulted_when_stored: true,
         keeps_dependents: true,

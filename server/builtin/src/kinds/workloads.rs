@@ -20,28 +20,28 @@ pub(super) const KINDS: &[KindDescription] = &[
     },
     KindDescription {
         checks: checks::workloads::daemon_set,
-        subresource_checks: &[("status", checks::workloads::daemon_set_status)],
+        subresource_checks: &[("status", checks::workload_status::daemon_set)],
         warnings: warnings::workloads::daemons,
         accepts_any_prefix: true,
         ..KindDescription::of("apps", &["v1"], "DaemonSet")
     },
     KindDescription {
         checks: checks::workloads::deployment,
-        subresource_checks: &[("status", checks::workloads::deployment_status)],
+        subresource_checks: &[("status", checks::workload_status::deployment)],
         warnings: warnings::workloads::replicas,
         accepts_any_prefix: true,
         ..KindDescription::of("apps", &["v1"], "Deployment")
     },
     KindDescription {
         checks: checks::workloads::replica_set,
-        subresource_checks: &[("status", checks::workloads::controller_status)],
+        subresource_checks: &[("status", checks::workload_status::controller)],
         warnings: warnings::workloads::replicas,
         accepts_any_prefix: true,
         ..KindDescription::of("apps", &["v1"], "ReplicaSet")
     },
     KindDescription {
         checks: checks::workloads::stateful_set,
-        subresource_checks: &[("status", checks::workloads::stateful_set_status)],
+        subresource_checks: &[("status", checks::workload_status::stateful_set)],
         name_syntax: NameSyntax::Label,
         warnings: warnings::workloads::stateful,
         accepts_any_prefix: true,

@@ -6,6 +6,8 @@ mod fields;
 pub(crate) mod network;
 mod paths;
 pub(crate) mod pods;
+mod ports;
+mod profiles;
 pub(crate) mod storage;
 pub(crate) mod workloads;
 

@@ -1,14 +1,15 @@
 //! Warnings about pods and templates of pods.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use fieldmanager_structural::FieldPath;
 use fieldmanager_structural::internal::NameSyntax;
 use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
 
-use super::bounded::Bounded;
 use super::paths;
+use super::ports::ports;
+use super::profiles::Profiles;
 use crate::amount::Amount;
 use crate::place::{Place, quoted};
 use crate::validation::functions::pods::containers_of;
@@ -115,16 +116,60 @@ pub(super) fn template(template: &Place<'_>, out: &mut Vec<String>) {
     let Some(spec) = template.child("spec") else {
         return;
     };
-    // The warnings are in the order of kube-apiserver.
     let metadata = template.child("metadata");
     let annotations = metadata
         .as_ref()
         .and_then(|metadata| metadata.child("annotations"));
-    nodes(&spec, out);
 
+    // The warnings are in the order of kube-apiserver.
+    nodes(&spec, out);
+    spread_constraints(&spec, out);
+    if let Some(annotations) = &annotations {
+        let replaced = ANNOTATIONS.iter();
+        for (key, detail) in replaced.filter(|(key, _)| annotations.get(key).is_some()) {
+            out.push(format!("{}: {detail}", annotations.path.key(*key)));
+        }
+    }
+    volumes(&spec, out);
+
+    paths::overlapping(&spec, out);
+    duplicates(&spec, out);
+    if let Some(overhead) = spec.child("overhead") {
+        fractions(&overhead, out);
+    }
+
+    // A pod itself has its metadata at the root and no warning about annotations of AppArmor; templates have it
+    // elsewhere.
+    let profiles = annotations.as_ref().map(|annotations| Profiles {
+        spec: &spec,
+        annotations,
+        is_template: metadata
+            .as_ref()
+            .is_some_and(|metadata| metadata.path != FieldPath::root("metadata")),
+    });
+    if let Some(profiles) = &profiles {
+        profiles.of_pod(out);
+    }
+    for container in containers_of(&spec) {
+        if let Some(profiles) = &profiles {
+            profiles.of_container(&container, out);
+        }
+        if let Some(resources) = container.child("resources") {
+            container_resources(&resources, out);
+        }
+        variables(&container, out);
+    }
+
+    ports(&spec, out);
+    grace_period(&spec, out);
+    affinity(&spec, out);
+    addresses(&spec, out);
+}
+
+fn spread_constraints(spec: &Place<'_>, out: &mut Vec<String>) {
     for constraint in spec.items("topologySpreadConstraints") {
-        if let Some(detail) = node_label(constraint.text("topologyKey")) {
-            let key = constraint.text("topologyKey");
+        let key = constraint.text("topologyKey");
+        if let Some(detail) = node_label(key) {
             out.push(format!(
                 "{}: {key} is {detail}",
                 constraint.at("topologyKey")
@@ -134,16 +179,9 @@ pub(super) fn template(template: &Place<'_>, out: &mut Vec<String>) {
             out.push(format!("{}: {NO_SELECTOR}", constraint.at("labelSelector")));
         }
     }
+}
 
-    if let Some(annotations) = &annotations {
-        for (key, detail) in ANNOTATIONS
-            .iter()
-            .filter(|(key, _)| annotations.get(key).is_some())
-        {
-            out.push(format!("{}: {detail}", annotations.path.key(*key)));
-        }
-    }
-
+fn volumes(spec: &Place<'_>, out: &mut Vec<String>) {
     for volume in spec.items("volumes") {
         // Messages spell `storageOS` otherwise than JSON, and an ephemeral source has only the warnings of its claim.
         for (name, detail) in VOLUMES {
@@ -164,100 +202,26 @@ pub(super) fn template(template: &Place<'_>, out: &mut Vec<String>) {
             }
         }
     }
-
-    paths::overlapping(&spec, out);
-    duplicates(&spec, out);
-    if let Some(overhead) = spec.child("overhead") {
-        fractions(&overhead, out);
-    }
-    let has_profile = |place: &Place<'_>, name: &str| {
-        place
-            .child("securityContext")
-            .is_some_and(|context| context.get(name).is_some())
-    };
-
-    // The annotation has no effect any more. With the field, it does not matter.
-    if let Some(annotations) = &annotations {
-        const SECCOMP: &str = "seccomp.security.alpha.kubernetes.io/pod";
-        if annotations.get(SECCOMP).is_some() && !has_profile(&spec, "seccompProfile") {
-            out.push(format!(
-                "{}: {SECCOMP_FIELD}",
-                annotations.path.key(SECCOMP)
-            ));
-        }
-    }
-
-    // A pod itself has its metadata at the root and no warning about annotations of AppArmor; templates have it
-    // elsewhere.
-    let is_template = metadata
-        .as_ref()
-        .is_some_and(|metadata| metadata.path != FieldPath::root("metadata"));
-    for container in containers_of(&spec) {
-        if let Some(annotations) = &annotations {
-            let name = container.text("name");
-            let seccomp = format!("container.seccomp.security.alpha.kubernetes.io/{name}");
-            if annotations.get(&seccomp).is_some() && !has_profile(&container, "seccompProfile") {
-                out.push(format!(
-                    "{}: {SECCOMP_FIELD}",
-                    annotations.path.key(seccomp)
-                ));
-            }
-
-            let profile = format!("container.apparmor.security.beta.kubernetes.io/{name}");
-            let found = annotations.text(&profile);
-            let is_set =
-                annotations.get(&profile).is_some() && !has_profile(&container, "appArmorProfile");
-            if is_template && is_set && !is_profile(&spec, found) {
-                let detail = "deprecated since v1.30; use the \"appArmorProfile\" field instead";
-                out.push(format!("{}: {detail}", annotations.path.key(profile)));
-            }
-        }
-
-        // Memory and storage have no smaller unit than a byte.
-        if let Some(resources) = container.child("resources") {
-            for name in ["memory", "ephemeral-storage"] {
-                for list in ["limits", "requests"] {
-                    if let Some(list) = resources.child(list) {
-                        fraction(&list, name, out);
-                    }
-                }
-            }
-        }
-        variables(&container, out);
-    }
-
-    ports(&spec, out);
-
-    // Preparing the pod makes a negative period one second, so it is not a fault.
-    if spec
-        .int("terminationGracePeriodSeconds")
-        .is_some_and(|seconds| seconds < 0)
-    {
-        let detail = "must be >= 0; negative values are invalid and will be treated as 1";
-        out.push(format!(
-            "{}: {detail}",
-            spec.at("terminationGracePeriodSeconds")
-        ));
-    }
-    affinity(&spec, out);
-    addresses(&spec, out);
 }
 
-const SECCOMP_FIELD: &str = "non-functional in v1.27+; use the \"seccompProfile\" field instead";
-
-/// Whether an annotation and the field of a pod have the same profile.
-fn is_profile(spec: &Place<'_>, annotation: &str) -> bool {
-    let profile = spec
-        .child("securityContext")
-        .and_then(|context| context.child("appArmorProfile"));
-    profile.is_some_and(|profile| match (profile.text("type"), annotation) {
-        ("Unconfined", "unconfined") | ("RuntimeDefault", "runtime/default") => true,
-        ("Localhost", annotation) => {
-            let name = annotation.strip_prefix("localhost/");
-            name.is_some_and(|name| !name.is_empty() && name == profile.text("localhostProfile"))
+/// Memory and storage have no smaller unit than a byte.
+fn container_resources(resources: &Place<'_>, out: &mut Vec<String>) {
+    for name in ["memory", "ephemeral-storage"] {
+        for list in ["limits", "requests"] {
+            if let Some(list) = resources.child(list) {
+                fraction(&list, name, out);
+            }
         }
-        _ => false,
-    })
+    }
+}
+
+/// Preparing the pod makes a negative period one second, so it is not a fault.
+fn grace_period(spec: &Place<'_>, out: &mut Vec<String>) {
+    const NAME: &str = "terminationGracePeriodSeconds";
+    if spec.int(NAME).is_some_and(|seconds| seconds < 0) {
+        let detail = "must be >= 0; negative values are invalid and will be treated as 1";
+        out.push(format!("{}: {detail}", spec.at(NAME)));
+    }
 }
 
 fn node_label(key: &str) -> Option<&'static str> {
@@ -385,142 +349,6 @@ fn variables(container: &Place<'_>, out: &mut Vec<String>) {
                 "{}: hides previous definition of {name}, {detail}",
                 variable.path
             ));
-        }
-    }
-}
-
-/// The ports with one number and protocol, by what decides whether two of them overlap.
-#[derive(Default)]
-struct Ports<'v> {
-    all: Vec<FieldPath>,
-    /// The ports without a port of the host.
-    without_host: Vec<usize>,
-    /// The other ports, by the port and the address of the host.
-    by_host: BTreeMap<(i64, &'v str), Vec<usize>>,
-    /// The other ports with an address, by the port of the host.
-    with_ip: BTreeMap<i64, Vec<usize>>,
-}
-
-impl<'v> Ports<'v> {
-    /// Adds a port, and returns the earlier ones with which it overlaps, in their order.
-    fn insert(
-        &mut self,
-        port: &Place<'v>,
-        host: i64,
-        ip: &'v str,
-        limit: usize,
-    ) -> Vec<(usize, &'static str)> {
-        const SAME: &str = "duplicate";
-        const SOME: &str = "overlapping";
-        const UNCLEAR: &str = "dangerously ambiguous";
-
-        // Each group of earlier ports is in the order of the pod, so its first `limit` positions are enough.
-        let at = self.all.len();
-        self.all.push(port.path.clone());
-        let mut found: Vec<(usize, &'static str)> = Vec::new();
-
-        // A port without a host port overlaps with all earlier ones; another port with those without, and with those of
-        // the same host port.
-        if host == 0 {
-            let same = self.by_host.get(&(0, ip)).into_iter().flatten();
-            let same: BTreeSet<usize> = same.copied().take(limit).collect();
-            found.extend(
-                (0..at.min(limit))
-                    .map(|other| (other, if same.contains(&other) { SAME } else { SOME })),
-            );
-            self.without_host.push(at);
-        } else {
-            let other_ips = match ip {
-                "" => self.with_ip.get(&host),
-                _ => self.by_host.get(&(host, "")),
-            };
-            let parts = [
-                (self.by_host.get(&(host, ip)), SAME),
-                (other_ips, UNCLEAR),
-                (Some(&self.without_host), SOME),
-            ];
-
-            for (others, words) in parts {
-                found.extend(
-                    others
-                        .into_iter()
-                        .flatten()
-                        .take(limit)
-                        .map(|other| (*other, words)),
-                );
-            }
-
-            // The groups are merged in the order of the pod, of which the first ones are reported.
-            found.sort_unstable();
-            found.truncate(limit);
-            if !ip.is_empty() {
-                self.with_ip.entry(host).or_default().push(at);
-            }
-        }
-        self.by_host.entry((host, ip)).or_default().push(at);
-
-        found
-    }
-}
-
-fn ports(spec: &Place<'_>, out: &mut Vec<String>) {
-    // The number of pairs is quadratic, so their warnings are bounded.
-    let mut out = Bounded::new(out);
-    let mut all: BTreeMap<(i64, &str), Ports<'_>> = BTreeMap::new();
-    for container in containers_of(spec) {
-        for port in container.items("ports") {
-            let (host, ip) = (
-                port.int("hostPort").unwrap_or_default(),
-                port.text("hostIP"),
-            );
-            if !ip.is_empty() && host == 0 {
-                let shown = format!(
-                    "{{Name:{} HostPort:0 ContainerPort:{} Protocol:{} HostIP:{ip}}}",
-                    port.text("name"),
-                    port.int("containerPort").unwrap_or_default(),
-                    port.text("protocol")
-                );
-                out.all.push(format!(
-                    "{}: hostIP set without hostPort: {shown}",
-                    port.path
-                ));
-            }
-
-            // Ports conflict only for the same number and protocol.
-            let key = (
-                port.int("containerPort").unwrap_or_default(),
-                port.text("protocol"),
-            );
-            let others = all.entry(key).or_default();
-
-            for (other, words) in others.insert(&port, host, ip, out.left()) {
-                let other = others.all.get(other).cloned().unwrap_or_default();
-                out.push(format!(
-                    "{}: {words} port definition with {other}",
-                    port.path
-                ));
-            }
-        }
-    }
-
-    // Ports are also selected by name, which finds the first one of the pod.
-    let out = out.all;
-    let mut names: BTreeMap<&str, FieldPath> = BTreeMap::new();
-    for container in containers_of(spec) {
-        for port in container.items("ports") {
-            match names.get(port.text("name")) {
-                _ if port.text("name").is_empty() => {}
-                None => drop(names.insert(port.text("name"), port.path.clone())),
-                Some(other) => {
-                    let name = quoted(&port, "name");
-                    let detail =
-                        format!("services and probes that select ports by name will use {other}");
-                    out.push(format!(
-                        "{}: duplicate port name {name} with {other}, {detail}",
-                        port.path
-                    ));
-                }
-            }
         }
     }
 }

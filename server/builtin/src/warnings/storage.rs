@@ -24,18 +24,55 @@ pub(crate) fn driver(driver: &Value, live: Option<&Value>) -> Vec<String> {
     }
 }
 
+/// Annotations that fields replaced.
+const ANNOTATIONS: [(&str, &str); 2] = [
+    (
+        CLASS,
+        "deprecated since v1.8; use \"storageClassName\" attribute instead",
+    ),
+    (
+        "volume.beta.kubernetes.io/mount-options",
+        "deprecated since v1.31; use \"mountOptions\" attribute instead",
+    ),
+];
+
+/// Sources of volumes that were replaced: the field, which messages write differently for `storageOS`, and the warning.
+const SOURCES: [(&str, &str, &str); 6] = [
+    (
+        "cephfs",
+        "cephfs",
+        "deprecated in v1.28, non-functional in v1.31+",
+    ),
+    (
+        "photonPersistentDisk",
+        "photonPersistentDisk",
+        "deprecated in v1.11, non-functional in v1.16+",
+    ),
+    (
+        "scaleIO",
+        "scaleIO",
+        "deprecated in v1.16, non-functional in v1.22+",
+    ),
+    (
+        "storageos",
+        "storageOS",
+        "deprecated in v1.22, non-functional in v1.25+",
+    ),
+    (
+        "glusterfs",
+        "glusterfs",
+        "deprecated in v1.25, non-functional in v1.26+",
+    ),
+    (
+        "rbd",
+        "rbd",
+        "deprecated in v1.28, non-functional in v1.31+",
+    ),
+];
+
 pub(crate) fn volume(volume: &Value, _: Option<&Value>) -> Vec<String> {
     let mut out = Vec::new();
-    for (name, instead) in [
-        (
-            CLASS,
-            "deprecated since v1.8; use \"storageClassName\" attribute instead",
-        ),
-        (
-            "volume.beta.kubernetes.io/mount-options",
-            "deprecated since v1.31; use \"mountOptions\" attribute instead",
-        ),
-    ] {
+    for (name, instead) in ANNOTATIONS {
         if has_annotation(volume, name) {
             out.push(format!("metadata.annotations[{name}]: {instead}"));
         }
@@ -61,39 +98,7 @@ pub(crate) fn volume(volume: &Value, _: Option<&Value>) -> Vec<String> {
         }
     }
 
-    // The field of `storageOS` is written differently in messages.
-    for (field, shown, warning) in [
-        (
-            "cephfs",
-            "cephfs",
-            "deprecated in v1.28, non-functional in v1.31+",
-        ),
-        (
-            "photonPersistentDisk",
-            "photonPersistentDisk",
-            "deprecated in v1.11, non-functional in v1.16+",
-        ),
-        (
-            "scaleIO",
-            "scaleIO",
-            "deprecated in v1.16, non-functional in v1.22+",
-        ),
-        (
-            "storageos",
-            "storageOS",
-            "deprecated in v1.22, non-functional in v1.25+",
-        ),
-        (
-            "glusterfs",
-            "glusterfs",
-            "deprecated in v1.25, non-functional in v1.26+",
-        ),
-        (
-            "rbd",
-            "rbd",
-            "deprecated in v1.28, non-functional in v1.31+",
-        ),
-    ] {
+    for (field, shown, warning) in SOURCES {
         if !at(volume, &format!("spec.{field}")).is_null() {
             out.push(format!("spec.{shown}: {warning}"));
         }

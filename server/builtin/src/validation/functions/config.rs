@@ -387,6 +387,28 @@ const SCOPES: [&str; 7] = [
     "VolumeAttributesClass",
 ];
 
+/// Checks the operator and the values of a term of the list.
+fn scope_operator(operator: &str, values: &Field<'_>, list: &FieldPath, errors: &mut Errors) {
+    let path = list.child("values");
+    match operator {
+        "In" | "NotIn" if values.is_empty() => {
+            let detail =
+                "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
+            errors.push(FieldError::required(path, detail));
+        }
+        "Exists" | "DoesNotExist" if !values.is_empty() => {
+            let detail =
+                "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
+            errors.push(FieldError::invalid(path, values.shown(), detail));
+        }
+        "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+        other => {
+            let detail = "not a valid selector operator";
+            errors.push(FieldError::invalid(list.child("operator"), other, detail));
+        }
+    }
+}
+
 /// Checks the terms that select the scopes of a quota, whose errors have the path of the list.
 fn scope_selector(spec: &Field<'_>, errors: &mut Errors) {
     let selector = spec.get("scopeSelector");
@@ -400,8 +422,8 @@ fn scope_selector(spec: &Field<'_>, errors: &mut Errors) {
             term.get("operator"),
             term.get("values"),
         );
-        let [scope_path, operator_path, values_path] =
-            ["scopeName", "operator", "values"].map(|name| terms.path.child(name));
+        let [scope_path, operator_path] =
+            ["scopeName", "operator"].map(|name| terms.path.child(name));
         // A scope is compared with the resources once, however many terms name it.
         let misfits = |(name, _): (&str, Field<'_>)| is_quota_resource(name) && !fits(scope, name);
         let is_known = SCOPES.contains(&scope);
@@ -423,31 +445,10 @@ fn scope_selector(spec: &Field<'_>, errors: &mut Errors) {
             let detail = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, \
                           ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, \
                           ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
-            errors.push(FieldError::invalid(
-                operator_path.clone(),
-                operator.text(),
-                detail,
-            ));
+            errors.push(FieldError::invalid(operator_path, operator.text(), detail));
         }
 
-        match operator.text() {
-            "In" | "NotIn" if values.is_empty() => {
-                let detail = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
-                errors.push(FieldError::required(values_path, detail));
-            }
-            "Exists" | "DoesNotExist" if !values.is_empty() => {
-                let detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
-                errors.push(FieldError::invalid(values_path, values.shown(), detail));
-            }
-            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-            other => {
-                errors.push(FieldError::invalid(
-                    operator_path,
-                    other,
-                    "not a valid selector operator",
-                ));
-            }
-        }
+        scope_operator(operator.text(), &values, &terms.path, errors);
     }
 
     // Scopes exclude each other across terms. Kubernetes shows `scopes` as the value, not the terms.

@@ -38,6 +38,35 @@ pub(crate) fn job(object: &Field<'_>, errors: &mut Errors) {
     completions_fit_names(&job, &spec, errors);
 }
 
+/// Checks the labels that a job gives to its pods.
+fn generated_labels(spec: &Place<'_>, expected: [(&str, &str); 4], errors: &mut Errors) {
+    let metadata = spec
+        .child("template")
+        .and_then(|template| template.child("metadata"));
+    let labels = metadata.and_then(|metadata| metadata.get("labels"));
+
+    // Labels of the template win over generated ones, so each of them is compared.
+    for (key, value) in expected {
+        let path = spec
+            .at("template")
+            .child("metadata")
+            .child("labels")
+            .key(key);
+        let detail = format!("must be '{value}'");
+        let found = labels
+            .and_then(|labels| labels.get(key))
+            .and_then(Value::as_str);
+        match found {
+            None => errors.push(FieldError::required(path, detail)),
+            Some(found) if found != value => {
+                let shown = labels.cloned().unwrap_or_default();
+                errors.push(FieldError::invalid(path, shown, detail));
+            }
+            Some(_) => {}
+        }
+    }
+}
+
 /// Checks the labels and the selector that a job gets from its uid.
 fn generated_selector(job: &Place<'_>, spec: &Place<'_>, errors: &mut Errors) {
     // The user answers for a manual selector; the caller reports a missing one.
@@ -65,35 +94,7 @@ fn generated_selector(job: &Place<'_>, spec: &Place<'_>, errors: &mut Errors) {
         ("batch.kubernetes.io/controller-uid", uid),
         ("batch.kubernetes.io/job-name", name),
     ];
-    let labels = spec
-        .child("template")
-        .and_then(|template| template.child("metadata"));
-
-    let labels = labels.and_then(|metadata| metadata.get("labels"));
-    // Labels of the template win over generated ones, so each of them is compared.
-    for (key, value) in expected {
-        let path = spec
-            .at("template")
-            .child("metadata")
-            .child("labels")
-            .key(key);
-        let detail = format!("must be '{value}'");
-
-        match labels
-            .and_then(|labels| labels.get(key))
-            .and_then(Value::as_str)
-        {
-            None => errors.push(FieldError::required(path, detail)),
-            Some(found) if found != value => {
-                errors.push(FieldError::invalid(
-                    path,
-                    labels.cloned().unwrap_or_default(),
-                    detail,
-                ));
-            }
-            Some(_) => {}
-        }
-    }
+    generated_labels(spec, expected, errors);
 
     // The selector is compared with the generated labels alone, not with other labels of the template.
     let own = Value::Map(

@@ -32,4 +32,5 @@ pub(crate) mod service;
 pub(crate) mod storage;
 mod volume_source;
 pub(crate) mod webhooks;
+pub(crate) mod workload_status;
 pub(crate) mod workloads;

@@ -353,6 +353,19 @@ pub(crate) fn service_address_faults(service: &Value, live: Option<&Value>) -> E
     errors
 }
 
+/// Each address has the family at its position in the list.
+fn families_of_addresses(ips: &Field<'_>, families: &Field<'_>, v6: &[bool], errors: &mut Errors) {
+    for (at, ((ip, family), v6)) in ips.items().zip(families.items()).zip(v6).enumerate() {
+        if matches!((family.text(), v6), ("IPv4", true) | ("IPv6", false)) {
+            let detail = format!(
+                "expected an {} value as indicated by `ipFamilies[{at}]`",
+                family.text()
+            );
+            ip.invalid(detail, errors);
+        }
+    }
+}
+
 fn cluster_ips(spec: &Field<'_>, live: &Field<'_>, errors: &mut Errors) {
     let (ip, ips, families) = (
         spec.get("clusterIP"),
@@ -411,22 +424,8 @@ fn cluster_ips(spec: &Field<'_>, live: &Field<'_>, errors: &mut Errors) {
     let is_pair = v6.contains(&true) && v6.contains(&false);
     let detail = "may specify no more than one IP for each IP family";
     ips.invalid_if(all.len() > 1 && !is_pair, detail, errors);
-    if is_headless(spec) {
-        return;
-    }
-
-    // Each address has the family at its position in the list.
-    for (at, ((ip, family), v6)) in ips.items().zip(families.items()).zip(&v6).enumerate() {
-        match (family.text(), v6) {
-            ("IPv4", true) | ("IPv6", false) => {
-                let detail = format!(
-                    "expected an {} value as indicated by `ipFamilies[{at}]`",
-                    family.text()
-                );
-                ip.invalid(detail, errors);
-            }
-            _ => {}
-        }
+    if !is_headless(spec) {
+        families_of_addresses(&ips, &families, &v6, errors);
     }
 }
 

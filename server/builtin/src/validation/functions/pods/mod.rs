@@ -3,6 +3,7 @@
 mod annotations;
 mod container;
 mod container_status;
+mod mounts;
 mod pod;
 mod probe;
 mod reports;
@@ -13,6 +14,7 @@ mod security;
 mod spec;
 mod status;
 mod update;
+mod variables;
 mod volume;
 mod windows;
 

@@ -253,6 +253,26 @@ fn operator_value(toleration: &Place<'_>, errors: &mut Errors) {
     }
 }
 
+fn min_domains(constraint: &Place<'_>, errors: &mut Errors) {
+    let Some(domains) = constraint.int("minDomains") else {
+        return;
+    };
+    constraint.invalid_if(
+        domains <= 0,
+        "minDomains",
+        "must be greater than zero",
+        errors,
+    );
+
+    // The minimum keeps pods from being scheduled, which the constraint would have to enforce.
+    let when = constraint.text("whenUnsatisfiable");
+    if when != "DoNotSchedule" {
+        let detail =
+            format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {when}");
+        constraint.invalid("minDomains", &detail, errors);
+    }
+}
+
 pub(super) fn spread(spec: &Place<'_>, errors: &mut Errors) {
     let pair = |constraint: &Value| {
         let text = |name: &str| {
@@ -281,7 +301,6 @@ pub(super) fn spread(spec: &Place<'_>, errors: &mut Errors) {
         }
 
         constraint.require("topologyKey", "can not be empty", errors);
-        let when = constraint.text("whenUnsatisfiable");
         constraint.text_one_of(
             "whenUnsatisfiable",
             &["DoNotSchedule", "ScheduleAnyway"],
@@ -300,23 +319,7 @@ pub(super) fn spread(spec: &Place<'_>, errors: &mut Errors) {
             }
         }
 
-        if let Some(domains) = constraint.int("minDomains") {
-            constraint.invalid_if(
-                domains <= 0,
-                "minDomains",
-                "must be greater than zero",
-                errors,
-            );
-
-            // The minimum keeps pods from being scheduled, which this constraint would have to enforce.
-            if when != "DoNotSchedule" {
-                let detail = format!(
-                    "can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {when}"
-                );
-                constraint.invalid("minDomains", &detail, errors);
-            }
-        }
-
+        min_domains(&constraint, errors);
         for name in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
             constraint.one_of(name, &["Honor", "Ignore"], errors);
         }

@@ -9,7 +9,9 @@ use fieldmanager_value::Value;
 use super::super::formats;
 use super::annotations::{self, Annotations};
 use super::container::Pod;
-use super::{container, containers_of, resources, scheduling, security, volume, windows};
+use super::{
+    container, containers_of, resources, scheduling, security, variables, volume, windows,
+};
 use crate::place::{Errors, Place, faults};
 use crate::shown;
 use crate::validation::functions::field::Field;
@@ -61,6 +63,16 @@ pub(super) fn pod_spec(spec: &Place<'_>, name: &str, errors: &mut Errors) {
     names(spec, errors);
     scheduling::tolerations(spec, errors);
 
+    host_aliases(spec, errors);
+    classes(spec, errors);
+    if let Some(amounts) = spec.get("overhead") {
+        resources::overhead(&spec.at("overhead"), amounts.clone(), errors);
+    }
+    system(spec, errors);
+    variables::file_volumes(spec, errors);
+}
+
+fn host_aliases(spec: &Place<'_>, errors: &mut Errors) {
     for alias in spec.items("hostAliases") {
         alias.faults("ip", formats::ip_faults, errors);
         for name in alias.items("hostnames") {
@@ -69,7 +81,10 @@ pub(super) fn pod_spec(spec: &Place<'_>, name: &str, errors: &mut Errors) {
             faults(&name.path, text, found, errors);
         }
     }
+}
 
+/// The classes that decide about the priority and the runtime of the pod.
+fn classes(spec: &Place<'_>, errors: &mut Errors) {
     spec.subdomain("priorityClassName", errors);
     if spec.get("runtimeClassName").is_some() {
         spec.faults(
@@ -86,10 +101,10 @@ pub(super) fn pod_spec(spec: &Place<'_>, name: &str, errors: &mut Errors) {
             errors,
         );
     }
+}
 
-    if let Some(amounts) = spec.get("overhead") {
-        resources::overhead(&spec.at("overhead"), amounts.clone(), errors);
-    }
+/// The operating system, which decides about other fields.
+fn system(spec: &Place<'_>, errors: &mut Errors) {
     if let Some(os) = spec.child("os")
         && os.require("name", "", errors)
     {
@@ -101,7 +116,6 @@ pub(super) fn pod_spec(spec: &Place<'_>, name: &str, errors: &mut Errors) {
             errors.push(FieldError::not_supported(os.path, name, &accepted));
         }
     }
-    container::file_volumes(spec, errors);
 }
 
 /// Checks the claims of resources, and returns their names.

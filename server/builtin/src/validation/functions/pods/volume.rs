@@ -6,8 +6,8 @@ use fieldmanager_structural::FieldError;
 use fieldmanager_structural::internal::NameSyntax;
 use fieldmanager_value::Value;
 
-use super::container::field_selector;
 use super::resources;
+use super::variables::field_selector;
 use crate::place::{Errors, Place};
 use crate::validation::functions::field::Field;
 use crate::validation::functions::{certificates, claim, pod_certificates, volume_source};
