@@ -9,8 +9,9 @@ use futures::future::BoxFuture;
 use super::{
     BoxWatch, Entry, HistoryLimits, Key, List, MemoryStats, Page, Prefix, Read, Result, Revision,
     SharedStore, Snapshot, Store, Write,
-    log::{Shared, State, unshared_bytes},
+    log::{Shared, State},
     objects::{Objects, expected},
+    size::unshared_bytes,
 };
 
 /// A store in memory, on persistent maps.

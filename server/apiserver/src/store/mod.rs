@@ -41,6 +41,7 @@ mod log;
 mod memory;
 mod objects;
 mod revision;
+mod size;
 
 use std::{pin::Pin, sync::Arc};
 
@@ -58,11 +59,11 @@ pub use etcd::{Etcd, EtcdTls};
 pub use file::{File, FileError};
 pub(crate) use key::CORE;
 pub use key::{InvalidKey, Key, KeyParts, Prefix};
-pub(crate) use log::unshared_bytes;
 pub use log::{HistoryLimits, MemoryStats};
 pub use memory::Memory;
 pub use objects::Snapshot;
 pub use revision::Revision;
+pub(crate) use size::unshared_bytes;
 
 /// What [`Store::get`] returns.
 #[derive(Clone, Debug, PartialEq, Eq)]

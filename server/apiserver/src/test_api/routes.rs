@@ -59,7 +59,7 @@ pub(super) async fn answer(
     path: &[String],
     query: &Query,
     body: &[u8],
-) -> Result<Response<Body>, Failure> {
+) -> Answered {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     // HEAD has the answer of GET, whose body HTTP leaves out.
     let method = match method.as_str() {
@@ -67,9 +67,35 @@ pub(super) async fn answer(
         method => method,
     };
 
-    // The last arms name all paths again, so that another method of a known path is 405 and not 404.
-    match (method, path.as_slice()) {
-        ("POST", ["snapshots"]) => {
+    match path.as_slice() {
+        ["snapshots", rest @ ..] => answer_snapshots(server, method, rest).await,
+        ["faults", rest @ ..] => answer_faults(server, method, rest, body),
+        ["clock", rest @ ..] => answer_clock(server, method, rest, body),
+        ["collect", rest @ ..] => answer_collector(server, method, rest).await,
+        ["log"] => answer_log(server, method, query),
+        ["reset"] if method == "POST" => {
+            let revision = server.reset().await?;
+            ok(json!({ "revision": revision.to_string() }))
+        }
+        ["seed"] if method == "POST" => {
+            // One seed decides about uids, names and probabilities of faults, so that a test has one number to repeat.
+            let Seed { seed } = read(body)?;
+            random(server)?.set_seed(seed);
+            server.faults().set_seed(seed);
+            ok(json!({ "seed": seed }))
+        }
+        ["users"] if method == "POST" => add_user(server, read(body)?),
+        // Another method of a known path is 405 and not 404, here and in the functions for a part of the paths.
+        ["reset" | "seed" | "users"] => Err(Failure::method_not_allowed()),
+        _ => Err(Failure::path_not_found()),
+    }
+}
+
+type Answered = Result<Response<Body>, Failure>;
+
+async fn answer_snapshots(server: &ApiServer, method: &str, path: &[&str]) -> Answered {
+    match (method, path) {
+        ("POST", []) => {
             let snapshot = server.snapshot().await?;
             // The snapshot is made before the lock is taken, which is not held across an await.
             let mut snapshots = server.test.snapshots();
@@ -84,7 +110,7 @@ pub(super) async fn answer(
 
             Ok(reply(201, &answer))
         }
-        ("GET", ["snapshots"]) => {
+        ("GET", []) => {
             let snapshots = server.test.snapshots();
             let items: Vec<Json> = snapshots
                 .kept
@@ -93,70 +119,70 @@ pub(super) async fn answer(
                 .collect();
             ok(json!({ "items": items }))
         }
-        ("DELETE", ["snapshots"]) => {
+        ("DELETE", []) => {
             server.test.snapshots().kept.clear();
             Ok(done())
         }
-        ("DELETE", ["snapshots", id]) => {
+        ("DELETE", [id]) => {
             let removed = number(id).and_then(|id| server.test.snapshots().kept.remove(&id));
             removed
                 .map(|_| done())
                 .ok_or_else(|| missing("snapshot", id))
         }
-        ("POST", ["snapshots", id, "restore"]) => {
+        ("POST", [id, "restore"]) => {
             // A snapshot remains when it is restored, so that each case of a test can begin with it.
             let snapshot = number(id).and_then(|id| server.test.snapshots().kept.get(&id).cloned());
             let snapshot = snapshot.ok_or_else(|| missing("snapshot", id))?;
             let revision = server.restore(&snapshot).await?;
             ok(json!({ "revision": revision.to_string() }))
         }
-        ("POST", ["reset"]) => {
-            let revision = server.reset().await?;
-            ok(json!({ "revision": revision.to_string() }))
-        }
-        ("POST", ["faults"]) => {
+        (_, [] | [_] | [_, "restore"]) => Err(Failure::method_not_allowed()),
+        _ => Err(Failure::path_not_found()),
+    }
+}
+
+fn answer_faults(server: &ApiServer, method: &str, path: &[&str], body: &[u8]) -> Answered {
+    let faults = server.faults();
+    match (method, path) {
+        ("POST", []) => {
             let fault: Fault = read(body)?;
-            let added = server
-                .faults()
-                .add(fault)
-                .map_err(|error| bad_request(&error.to_string()))?;
+            let added = faults.add(fault);
+            let added = added.map_err(|error| bad_request(&error.to_string()))?;
             Ok(reply(201, &rule(&added)))
         }
-        ("GET", ["faults"]) => {
-            let items: Vec<Json> = server.faults().list().iter().map(rule).collect();
+        ("GET", []) => {
+            let items: Vec<Json> = faults.list().iter().map(rule).collect();
             ok(json!({ "items": items }))
         }
-        ("GET", ["faults", id]) => {
-            let found = server
-                .faults()
-                .list()
-                .into_iter()
-                .find(|fault| Some(fault.id()) == number(id));
+        ("GET", [id]) => {
+            let mut all = faults.list().into_iter();
+            let found = all.find(|fault| Some(fault.id()) == number(id));
             found
                 .map(|fault| reply(200, &rule(&fault)))
                 .ok_or_else(|| missing("fault", id))
         }
-        ("DELETE", ["faults"]) => {
-            server.faults().clear();
+
+        // A rule that is gone is missing for a second deletion too, as an object is.
+        ("DELETE", []) => {
+            faults.clear();
             Ok(done())
         }
-        ("DELETE", ["faults", id]) => {
-            if number(id).is_some_and(|id| server.faults().remove(id)) {
+        ("DELETE", [id]) => {
+            if number(id).is_some_and(|id| faults.remove(id)) {
                 Ok(done())
             } else {
                 Err(missing("fault", id))
             }
         }
-        ("GET", ["log"]) => {
-            let body = selected(&server.log(), query)?.to_json_lines();
-            Ok(response(200, "application/jsonl", full(body)))
-        }
-        ("DELETE", ["log"]) => {
-            server.clear_log();
-            Ok(done())
-        }
-        ("GET", ["clock"]) => Ok(clock(server.core.source.now())),
-        ("PUT", ["clock"]) => {
+        (_, [] | [_]) => Err(Failure::method_not_allowed()),
+        _ => Err(Failure::path_not_found()),
+    }
+}
+
+fn answer_clock(server: &ApiServer, method: &str, path: &[&str], body: &[u8]) -> Answered {
+    match (method, path) {
+        ("GET", []) => Ok(clock(server.core.source.now())),
+        ("PUT", []) => {
             let Clock { time } = read(body)?;
             let time = time
                 .parse()
@@ -164,53 +190,57 @@ pub(super) async fn answer(
             random(server)?.set_time(time);
             Ok(clock(time))
         }
-        ("POST", ["clock", "advance"]) => {
+        ("POST", ["advance"]) => {
             let Advance { seconds } = read(body)?;
             let time = random(server)?.advance(Duration::from_secs(seconds));
             time.map(clock)
                 .map_err(|error| bad_request(&format!("seconds: {error}")))
         }
-        ("POST", ["seed"]) => {
-            // One seed decides about uids, names and probabilities of faults, so that a test has one number to repeat.
-            let Seed { seed } = read(body)?;
-            random(server)?.set_seed(seed);
-            server.faults().set_seed(seed);
-            ok(json!({ "seed": seed }))
-        }
-        ("POST", ["users"]) => {
-            let asked: NewUser = read(body)?;
-            let groups: Vec<&str> = asked.groups.iter().map(String::as_str).collect();
-            let user = User {
-                uid: asked.uid,
-                extra: asked.extra,
-                ..User::new(&asked.name, &groups)
-            };
-            let failed =
-                |error: std::io::Error| Failure::new(500, "InternalError", error.to_string());
-            let token = crate::browser::secret().map_err(failed)?;
-            server.core.access.add(token.clone(), user);
-            Ok(reply(201, &json!({ "token": token })))
-        }
-        ("POST", ["collect"]) => {
+        (_, [] | ["advance"]) => Err(Failure::method_not_allowed()),
+        _ => Err(Failure::path_not_found()),
+    }
+}
+
+async fn answer_collector(server: &ApiServer, method: &str, path: &[&str]) -> Answered {
+    match (method, path) {
+        ("POST", []) => {
             let steps: Vec<Json> = server.collect().await?.iter().map(step).collect();
             ok(json!({ "steps": steps }))
         }
-        ("POST", ["collect", "step"]) => {
+        ("POST", ["step"]) => {
             let made = server.collect_step().await?;
             ok(json!({ "step": made.as_ref().map(step) }))
         }
-        (
-            _,
-            ["snapshots" | "faults"] | ["snapshots" | "faults", _] | ["snapshots", _, "restore"],
-        )
-        | (
-            _,
-            ["reset" | "log" | "clock" | "seed" | "collect" | "users"]
-            | ["clock", "advance"]
-            | ["collect", "step"],
-        ) => Err(Failure::method_not_allowed()),
+        (_, [] | ["step"]) => Err(Failure::method_not_allowed()),
         _ => Err(Failure::path_not_found()),
     }
+}
+
+fn answer_log(server: &ApiServer, method: &str, query: &Query) -> Answered {
+    match method {
+        "GET" => {
+            let body = selected(&server.log(), query)?.to_json_lines();
+            Ok(response(200, "application/jsonl", full(body)))
+        }
+        "DELETE" => {
+            server.clear_log();
+            Ok(done())
+        }
+        _ => Err(Failure::method_not_allowed()),
+    }
+}
+
+fn add_user(server: &ApiServer, asked: NewUser) -> Answered {
+    let groups: Vec<&str> = asked.groups.iter().map(String::as_str).collect();
+    let user = User {
+        uid: asked.uid,
+        extra: asked.extra,
+        ..User::new(&asked.name, &groups)
+    };
+    let failed = |error: std::io::Error| Failure::new(500, "InternalError", error.to_string());
+    let token = crate::browser::secret().map_err(failed)?;
+    server.core.access.add(token.clone(), user);
+    Ok(reply(201, &json!({ "token": token })))
 }
 
 /// 200.

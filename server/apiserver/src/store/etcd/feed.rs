@@ -8,7 +8,8 @@ use tokio::sync::watch;
 
 use super::client::Client;
 use super::convert::revision;
-use crate::store::log::{Shared, unshared_bytes};
+use crate::store::log::Shared;
+use crate::store::size::unshared_bytes;
 use crate::store::{Key, Result, Revision};
 
 /// The delay before etcd is asked again after an error; it doubles with each error.

@@ -1,6 +1,7 @@
 //! Tests of the log, which read its parts.
 
 use super::super::objects::Stored;
+use super::super::size::unshared_bytes;
 use super::*;
 use futures::StreamExt;
 use std::task::Waker;
