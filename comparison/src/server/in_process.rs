@@ -65,11 +65,12 @@ impl InProcess {
             .store(object.clone())
             .source(choices.clone());
         // Without the task of the collector and the revisions of the page, only requests change the store.
-        // kube-apiserver enforces no unions, and the one that was recorded had no admission plugins.
+        // kube-apiserver enforces no unions, and the one that was recorded had no admission plugins and no flow schemas in effect.
         let builder = builder
             .admission_plugins(&[])
             .collection(Collection::Stepped)
             .page(false)
+            .priority_and_fairness(false)
             .unions(false);
 
         // Each request starts from this snapshot, so that it finds nothing of the requests before it.

@@ -9,8 +9,22 @@ use crate::facts;
 use crate::log::{LogEntry, recorded};
 use crate::object::{text, with_metadata};
 use crate::query::Query;
-use crate::server::LoadError;
 use crate::store::{StoreError, Write};
+
+/// Why an object cannot be created.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The server does not serve a kind.
+    #[error("the kind {0} is not served")]
+    NotServed(String),
+    /// The object exists, with the message of the answer.
+    #[error("{0}")]
+    Exists(String),
+    /// The server refuses the object, with the message of the answer.
+    #[error("{0}")]
+    Refused(String),
+}
 
 impl Core {
     /// Creates the objects that exist from the start, where the store lacks them, and serves the stored definitions.
@@ -34,7 +48,8 @@ impl Core {
                 continue;
             };
 
-            let object = with_metadata(object, "uid", Some(self.source.uid().into()));
+            let object = self.with_condition(object, &now);
+            let object = with_metadata(&object, "uid", Some(self.source.uid().into()));
             match self
                 .store
                 .write(&key, Write::Create(served.to_stored(&object)))

@@ -31,6 +31,7 @@ mod expiry;
 mod facts;
 pub mod fault;
 mod gate;
+mod flows;
 mod http;
 mod limits;
 pub mod log;
@@ -62,6 +63,7 @@ pub use crate::access::Authorization;
 pub use crate::http::Body;
 
 pub use collector::{CollectorChange, CollectorStep, Propagation};
+pub use bootstrap::LoadError;
 #[cfg(feature = "net")]
 pub use fieldmanager_access::certificates::{CertificateError, ClientAuthorities};
 pub use fieldmanager_access::tokens::{KeyError, Keys, TokenIssuer};
@@ -70,7 +72,7 @@ pub use fieldmanager_access::{StaticTokens, TokenFileError, User};
 pub use fieldmanager_admission as admission;
 pub use limits::Limits;
 pub use network::ServiceNetwork;
-pub use server::{ApiServer, Builder, Collection, LoadError};
+pub use server::{ApiServer, Builder, Collection};
 pub use service::Answering;
 pub use snapshot::Snapshot;
 pub use source::{Random, Source};

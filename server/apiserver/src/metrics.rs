@@ -77,6 +77,7 @@ pub(crate) struct Metrics {
     long_running: IntGaugeVec,
     objects: IntGaugeVec,
     storage_objects: IntGaugeVec,
+    seats: IntGaugeVec,
 }
 
 impl Metrics {
@@ -118,6 +119,11 @@ impl Metrics {
             "Number of stored objects by resource.",
             &["resource"],
         )?;
+        let seats = gauge(
+            "apiserver_flowcontrol_nominal_limit_seats",
+            "Share of each priority level in the requests that are answered at once; no request waits because of it.",
+            &["priority_level"],
+        )?;
 
         let code: Vec<&str> = Labels::NAMES.into_iter().chain(["code"]).collect();
         let help =
@@ -145,6 +151,7 @@ impl Metrics {
             long_running,
             objects,
             storage_objects,
+            seats,
         })
     }
 
@@ -182,6 +189,16 @@ impl Metrics {
         }
         if let Ok(gauge) = self.storage_objects.get_metric_with_label_values(&[name]) {
             gauge.set(count);
+        }
+    }
+
+    /// Sets the seats of all priority levels.
+    pub(crate) fn set_seats(&self, levels: Vec<(String, u64)>) {
+        self.seats.reset();
+        for (level, seats) in levels {
+            if let Ok(gauge) = self.seats.get_metric_with_label_values(&[level]) {
+                gauge.set(i64::try_from(seats).unwrap_or(i64::MAX));
+            }
         }
     }
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::endpoint::Core;
-use crate::server::{ApiServer, bounded};
+use crate::server::ApiServer;
 use crate::snapshot::{Snapshot, TestState};
 use crate::source::{Random, Source};
-use crate::store::{Revision, StoreError};
+use crate::store::{Revision, StoreError, bounded};
 
 /// Snapshots and forks cost the same, microseconds, however many objects there are. Requests that write while one is made
 /// are a part of it or not; a request that creates a CustomResourceDefinition may be in it in part, so begin when writes
@@ -70,7 +70,7 @@ impl ApiServer {
             Some(random) => Arc::new(random.fork()),
             None => self.core.source.clone(),
         };
-        let store = bounded(self.core.store.fork()?, self.limits()).await?;
+        let store = bounded(self.core.store.fork()?, self.limits().stored).await?;
         let mut core = Core::new(
             store,
             source,
@@ -82,6 +82,7 @@ impl ApiServer {
         core.export = self.core.export;
         core.network = self.core.network;
         core.build.clone_from(&self.core.build);
+        core.has_flows = self.core.has_flows;
         core.adopt_definitions();
         let test = TestState::new(self.test.is_served);
         drop(turn);

@@ -13,6 +13,7 @@ use fieldmanager_value::Value;
 use tokio::task::JoinSet;
 
 use crate::access::{AccessOptions, Authorization};
+use crate::bootstrap::LoadError;
 use crate::collector::{Collector, CollectorStep};
 use crate::endpoint::{Core, Deletions, Resources};
 use crate::fault::Faults;
@@ -21,7 +22,7 @@ use crate::log::{ExportHistory, Log, Recorder};
 use crate::participants::Participants;
 use crate::snapshot::TestState;
 use crate::source::{Random, Source};
-use crate::store::{Bounded, Memory, SharedStore, StoreError};
+use crate::store::{Memory, SharedStore, StoreError, bounded};
 use crate::{Limits, ServiceNetwork};
 
 /// The issuer of tokens of service accounts, as `kubeadm` names it.
@@ -60,21 +61,6 @@ pub struct ApiServer {
     _running: Arc<JoinSet<()>>,
 }
 
-/// Why an object cannot be created.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum LoadError {
-    /// The server does not serve a kind.
-    #[error("the kind {0} is not served")]
-    NotServed(String),
-    /// The object exists, with the message of the answer.
-    #[error("{0}")]
-    Exists(String),
-    /// The server refuses the object, with the message of the answer.
-    #[error("{0}")]
-    Refused(String),
-}
-
 /// The parts of an [`ApiServer`].
 pub struct Builder {
     store: Option<SharedStore>,
@@ -84,6 +70,7 @@ pub struct Builder {
     participants: Participants,
     collection: Collection,
     unions: bool,
+    flows: bool,
     test_api: bool,
     page: bool,
     export: Option<ExportHistory>,
@@ -112,6 +99,7 @@ impl ApiServer {
             participants: Participants::default(),
             collection: Collection::On,
             unions: true,
+            flows: true,
             test_api: false,
             page: true,
             export: None,
@@ -264,17 +252,6 @@ impl ApiServer {
         // A store that cannot be closed has lost its connection: nothing is left to close.
         let _ = self.core.store.close().await;
         self.gate.pool.end();
-    }
-}
-
-/// A store with the bound on its objects. A store that other servers write to has a bound of its own.
-pub(crate) async fn bounded(
-    store: SharedStore,
-    limits: &Limits,
-) -> Result<SharedStore, StoreError> {
-    match limits.stored {
-        Some(limit) if !store.is_shared() => Ok(Arc::new(Bounded::new(store, limit).await?)),
-        _ => Ok(store),
     }
 }
 
@@ -502,6 +479,14 @@ impl Builder {
     #[must_use]
     pub fn test_api(mut self, on: bool) -> Self {
         self.test_api = on;
+    /// Whether requests are classified by flow schemas: answers have the headers `X-Kubernetes-PF-FlowSchema-UID` and
+    /// `X-Kubernetes-PF-PriorityLevel-UID`, and flow schemas their condition `Dangling`. On by default.
+    #[must_use]
+    pub fn priority_and_fairness(mut self, on: bool) -> Self {
+        self.flows = on;
+        self
+    }
+
         self
     }
 
@@ -548,7 +533,7 @@ impl Builder {
     pub async fn build(self) -> Result<ApiServer, StoreError> {
         let mut limits = self.limits;
         let store = self.store.unwrap_or_else(|| Arc::new(Memory::default()));
-        let store = bounded(store, &limits).await?;
+        let store = bounded(store, limits.stored).await?;
         if self.test_api && limits.log == 0 {
             limits.log = TEST_LOG;
         }
@@ -578,6 +563,7 @@ impl Builder {
         // Otherwise a task does it, so that a server with many objects to delete answers at once.
         if self.collection == Collection::Stepped {
             core.end_definitions().await?;
+        core.has_flows = self.flows;
         }
         let test = TestState::new(self.test_api);
         let server = ApiServer::of(core, Gate::new(limits, self.page), self.collection, test);

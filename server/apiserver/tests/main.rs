@@ -14,6 +14,7 @@ mod failing_stores;
 mod faults;
 mod health;
 mod hostile_requests;
+mod flows;
 mod hostile_webhooks;
 mod kube_rs;
 mod log;

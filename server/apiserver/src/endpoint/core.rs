@@ -8,6 +8,7 @@ use fieldmanager_managedfields::Interner;
 use fieldmanager_value::Value;
 
 use super::cursors::Cursors;
+use super::flow_schemas::KnownFlows;
 use super::inert::Inert;
 use super::recounts::Recounts;
 use super::siblings::Siblings;
@@ -34,6 +35,9 @@ pub(crate) struct Core {
     pub(super) lists: Lists,
     pub(super) recounts: Recounts,
     /// Whether the status of quotas is counted besides what admission adds, as by kube-controller-manager.
+    pub(super) flows: KnownFlows,
+    /// Whether requests are classified by flow schemas.
+    pub(crate) has_flows: bool,
     pub(crate) counts_quotas: bool,
     /// Whether policies get a status, as by kube-controller-manager.
     pub(crate) checks_types: bool,
@@ -121,6 +125,8 @@ impl Core {
             counts_quotas: false,
             checks_types: false,
             documents: Mutex::new(resources.documents),
+            flows: KnownFlows::default(),
+            has_flows: true,
             definitions: tokio::sync::Mutex::default(),
             ending: Mutex::default(),
             has_ending_task: false,

@@ -173,6 +173,7 @@ impl Core {
         if served.is_definition() {
             return self.undefine(object).await;
         }
+        self.check_flow_schemas_after(served).await?;
         self.release_unused(served, object, None).await?;
         let Some(definition) = served.definition() else {
             return Ok(());

@@ -20,6 +20,7 @@ mod ending;
 mod eviction;
 mod failure;
 mod inert;
+mod flow_schemas;
 mod lifecycle;
 mod list;
 mod quota;

@@ -311,6 +311,7 @@ impl Core {
         }
         self.check_types_after(call, outcome.action, &outcome.object)
             .await?;
+        self.check_flow_schemas_after(call.served).await?;
         Ok(answer(outcome))
     }
 }

@@ -6,6 +6,7 @@ use super::message::Head;
 use super::route::Route;
 use super::verb::verb;
 use crate::endpoint::{Core, Failure, Verb};
+use crate::gate::Gate;
 use crate::metrics::{Labels, Metrics};
 use crate::store::List;
 
@@ -107,9 +108,10 @@ pub(super) fn retain_served(core: &Core, metrics: &Metrics) {
 }
 
 /// The text of `/metrics`.
-pub(super) async fn text(core: &Core, metrics: &Metrics) -> Result<String, Failure> {
-    let registry = core.registry();
+pub(super) async fn text(core: &Core, gate: &Gate) -> Result<String, Failure> {
+    let (registry, metrics) = (core.registry(), &gate.metrics);
     retain_served(core, metrics);
+    metrics.set_seats(core.nominal_seats(gate.limits.requests).await?);
     metrics.clear_objects();
     for served in registry.stored() {
         let page = core

@@ -31,6 +31,7 @@ use crate::budget::{FREE, Reservation};
 use crate::endpoint::{Answer, Call, Content, Core, Failure, Verb, check_deadline, logged};
 use crate::facts;
 use crate::fault::{Cut, Effect, Faults, Target};
+use crate::flows::Flow;
 use crate::gate::{Gate, busy};
 use crate::log;
 use crate::metrics::CONTENT_TYPE;
@@ -142,15 +143,16 @@ where
         .as_ref()
         .filter(|_| !matches!(route, Route::Test(_) | Route::Page(_)));
     let entry = || record::entry(core, &head, &route);
+    let mut flow = None;
     let answered = log::recorded(
         log,
         entry,
-        admitted(server, &head, &route, checked, body),
+        admitted(server, &head, &route, checked, body, &mut flow),
         |answered| logged(answered, |response| response.status().as_u16()),
     );
     let is_watch = is_watch(&head, &route);
 
-    let response = match answered.await {
+    let mut response = match answered.await {
         Ok(response) => response,
         Err(failure) => {
             // The message can have a whole object.
@@ -164,6 +166,9 @@ where
         }
     };
 
+    if let Some(flow) = flow {
+        flow.note(response.headers_mut());
+    }
     if measure::deletes_definitions(&head, &route) {
         measure::retain_served(core, &gate.metrics);
     }
@@ -191,6 +196,7 @@ async fn admitted<B>(
     route: &Route,
     checked: Result<(), Failure>,
     body: B,
+    flow: &mut Option<Flow>,
 ) -> Result<Response<Body>, Failure>
 where
     B: http_body::Body,
@@ -206,14 +212,16 @@ where
     // Probes of health come without a token unless roles decide, and a browser may have a cookie instead.
     let mut user = admin();
     match route {
-        Route::Health { .. } if !core.access.has_rules() => {}
+        Route::Health { .. } if !core.access.has_rules() => {
+            *flow = access::flow(core, &user, head, route).await;
+        }
         Route::Page(_) if gate.page => {
             if let Some(response) = page::admit(core, gate, head).await? {
                 return Ok(response);
             }
         }
         _ => {
-            user = access::user(core, server.user, head, route).await?;
+            user = access::user(core, server.user, head, route, flow).await?;
         }
     }
 
@@ -231,7 +239,7 @@ where
 
     let response = match route {
         Route::Metrics if matches!(head.method, Method::GET | Method::HEAD) => {
-            let text = measure::text(core, &gate.metrics).await?;
+            let text = measure::text(core, gate).await?;
             message::response(200, CONTENT_TYPE, message::full(text))
         }
         route => match (route, server.test) {

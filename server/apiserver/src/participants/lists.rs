@@ -1,4 +1,4 @@
-//! The objects that configure admission, without a question to the store for each request.
+//! The objects that configure admission and priorities, without a question to the store for each request.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,11 +11,14 @@ use crate::registry::Served;
 use crate::store::{BoxWatch, Counted, Counts, List, SharedStore};
 
 const REGISTRATION: &str = "admissionregistration.k8s.io";
+const FLOWCONTROL: &str = "flowcontrol.apiserver.k8s.io";
 
 /// The resources whose objects are kept.
 const KEPT: &[(&str, &str)] = &[
     ("", "limitranges"),
     ("", "resourcequotas"),
+    (FLOWCONTROL, "flowschemas"),
+    (FLOWCONTROL, "prioritylevelconfigurations"),
     (REGISTRATION, "mutatingadmissionpolicies"),
     (REGISTRATION, "mutatingadmissionpolicybindings"),
     (REGISTRATION, "mutatingwebhookconfigurations"),

@@ -1,5 +1,6 @@
 //! A store with a bound on the memory of its objects.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fieldmanager_value::Value;
@@ -12,15 +13,23 @@ use super::{
 use crate::object::is_terminating;
 
 /// A store that refuses writes by which its objects grow beyond a bound.
-pub(crate) struct Bounded {
+struct Bounded {
     store: SharedStore,
     limit: usize,
     /// The memory of the objects, and of those that are being written.
     used: AtomicUsize,
 }
 
+/// A store with a bound on its objects. One that other servers write to has a bound of its own.
+pub(crate) async fn bounded(store: SharedStore, limit: Option<usize>) -> Result<SharedStore> {
+    match limit {
+        Some(limit) if !store.is_shared() => Ok(Arc::new(Bounded::new(store, limit).await?)),
+        _ => Ok(store),
+    }
+}
+
 impl Bounded {
-    pub(crate) async fn new(store: SharedStore, limit: usize) -> Result<Self> {
+    async fn new(store: SharedStore, limit: usize) -> Result<Self> {
         let page = store.list(List::new(Prefix::all())).await?;
         let used = page
             .entries
@@ -116,8 +125,6 @@ impl Layer for Bounded {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::super::Memory;
     use super::*;
 

@@ -48,7 +48,7 @@ use std::{pin::Pin, sync::Arc};
 use fieldmanager_value::Value;
 use futures::{Stream, future::BoxFuture};
 
-pub(crate) use bounded::Bounded;
+pub(crate) use bounded::bounded;
 pub(crate) use converting::{Conversion, Converting, MAX_FAULTS};
 pub(crate) use counted::{Counted, Counts};
 pub use entry::Entry;

@@ -113,6 +113,9 @@ pub(crate) struct ServeArgs {
     /// Whether unions have an effect, of built-in kinds and of custom resources
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     pub(crate) unions: bool,
+    /// Whether requests are classified by flow schemas, which the headers of answers say; no request waits because of it
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
+    pub(crate) enable_priority_and_fairness: bool,
     /// The largest body of a request
     #[arg(long, value_name = "SIZE", default_value = "3MiB")]
     pub(crate) max_body: ByteSize,

@@ -93,6 +93,7 @@ pub(crate) async fn prepare(
 
     let builder = builder
         .unions(args.unions)
+        .priority_and_fairness(args.enable_priority_and_fairness)
         .service_network(args.service_cluster_ip_range)
         .build_metadata(if args.stands_in { "fieldmanager" } else { "" })
         .collection(collection)
