@@ -36,4 +36,6 @@ pub mod internal {
     pub use crate::expressions::{Inputs, environment, visible_namespace};
     pub use crate::policies::mutation::MutationKind;
     pub use crate::request::{access_question, describe_for_expressions};
+    #[cfg(feature = "net")]
+    pub use crate::webhooks::net::probe;
 }

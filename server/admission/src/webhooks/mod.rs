@@ -5,7 +5,7 @@ mod configuration;
 mod decode;
 mod mutation;
 #[cfg(feature = "net")]
-mod net;
+pub(crate) mod net;
 mod refusal;
 mod review;
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use fieldmanager_admission::internal::probe;
 use fieldmanager_admission::webhooks::{
     Authorities, CallError, Caller, ClientConfig, HttpCaller, MAX_ANSWER_BYTES, MAX_REQUESTS,
     Resolver, WebhookAddress,
@@ -461,5 +462,28 @@ fn redirects_are_followed() {
             let refused = refused.unwrap_err();
             assert!(refused.starts_with(&start), "{refused}");
         }
+    });
+}
+
+#[test]
+fn a_program_of_the_machine_is_probed_whatever_its_certificate() {
+    block_on(async {
+        let Certificates { expired, .. } = certificates();
+        let healthy = &["HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"];
+        let server = serve(Some(&expired), healthy).await;
+        assert_eq!(probe(server.port).await.as_deref(), Ok("ok"));
+
+        let failing = &["HTTP/1.1 500 Internal Server Error\r\nContent-Length: 2\r\n\r\nno"];
+        let server = serve(Some(&expired), failing).await;
+        let failed = "HTTP probe failed with statuscode: 500".to_owned();
+        assert_eq!(probe(server.port).await, Err(failed));
+
+        let closed = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = closed.local_addr().unwrap().port();
+        drop(closed);
+        let refused = format!(
+            "Get \"https://127.0.0.1:{port}/healthz\": dial tcp 127.0.0.1:{port}: connect: connection refused"
+        );
+        assert_eq!(probe(port).await, Err(refused));
     });
 }

@@ -32,7 +32,8 @@ pub(crate) struct Listed {
     pub(crate) items: Vec<Entry>,
     /// Whether the items are as they are stored, and are [read](Served::read) when they are written.
     pub(crate) are_stored: bool,
-    pub(crate) revision: Revision,
+    /// `None` if the items are not of the store.
+    pub(crate) revision: Option<Revision>,
     /// The token of the next page; empty if this is the last one.
     pub(crate) next: String,
     /// The number of items after this page, if the server knows it.

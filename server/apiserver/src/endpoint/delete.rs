@@ -222,7 +222,7 @@ impl Core {
         let listed = super::Listed {
             items,
             are_stored: false,
-            revision,
+            revision: Some(revision),
             next: String::new(),
             remaining: None,
         };

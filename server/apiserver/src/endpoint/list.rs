@@ -89,7 +89,7 @@ impl Core {
         let mut listed = Listed {
             items: Vec::new(),
             are_stored: call.served.is_as_stored(),
-            revision,
+            revision: Some(revision),
             next: page.next.as_ref().map_or_else(String::new, token_after),
             remaining: None,
         };
@@ -257,7 +257,7 @@ fn compacted(error: StoreError, token_of: &str, prefix: &str, served: &Served) -
 /// Checks how the options of a list or a watch fit together.
 ///
 /// Behaviour: `ValidateListOptions` of `k8s.io/apimachinery/pkg/apis/meta/internalversion/validation`.
-fn check_options(query: &Query, is_watch: bool) -> Result<(), Failure> {
+pub(super) fn check_options(query: &Query, is_watch: bool) -> Result<(), Failure> {
     let name = "resourceVersionMatch";
     let matching = query.text(name);
     let version = query.text("resourceVersion");

@@ -9,6 +9,7 @@ mod binding;
 mod body;
 mod call;
 mod collect;
+mod components;
 mod conditions;
 mod conversion;
 mod core;
@@ -45,9 +46,15 @@ impl Core {
     pub(crate) async fn answer(&self, call: &Call<'_>) -> Result<Answer, Failure> {
         let answer = self.answer_to(call).await;
         // The handlers add it to the answers of writes.
-        let is_write = matches!(call.verb, Verb::Create | Verb::Update | Verb::Patch)
-            && call.served.supports(call.subresource, call.verb.name());
-        match call.served.deprecation().filter(|_| !is_write) {
+        let is_served = call.served.supports(call.subresource, call.verb.name());
+        let is_write = matches!(call.verb, Verb::Create | Verb::Update | Verb::Patch);
+        // The path of a list answers what asks for a watch too.
+        let warns = if is_served {
+            !is_write
+        } else {
+            call.verb == Verb::Watch
+        };
+        match call.served.deprecation().filter(|_| warns) {
             Some(warning) => with_warning(answer, warning),
             None => answer,
         }
@@ -59,6 +66,9 @@ impl Core {
         }
         if call.part().is_none() {
             return self.act(call).await;
+        }
+        if call.served.description().is_some_and(|kind| kind.is_probed) {
+            return self.components(call).await;
         }
 
         match call.verb {
@@ -75,7 +85,11 @@ impl Core {
     fn unsupported(&self, call: &Call<'_>) -> Failure {
         let known = call.subresource.is_empty()
             || call.served.facts.subresource(call.subresource).is_some();
-        if known {
+        if call.verb == Verb::Watch && call.served.supports(call.subresource, "list") {
+            let resource = &*call.served.facts.plural;
+            let message = format!("watch is not supported on resources of kind \"{resource}\"");
+            Failure::about(405, "MethodNotAllowed", ("", resource, ""), message)
+        } else if known {
             Failure::method_not_allowed()
         } else if call.served.is_builtin() {
             Failure::resource_not_found()

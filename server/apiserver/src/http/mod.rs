@@ -457,6 +457,11 @@ async fn resource(
         return Err(not_found());
     }
 
+    // What cannot be watched has no path of old clients for it.
+    if path.is_watch && !served.supports("", "watch") {
+        return Err(not_found());
+    }
+
     // The paths of built-in resources are of methods without HEAD.
     if head.method == Method::HEAD && served.is_builtin() {
         return Err(Failure::method_not_allowed());

@@ -152,10 +152,13 @@ pub(super) fn list(
     list: Listed,
     format: Format,
 ) -> Result<Response<Body>, Failure> {
-    let mut metadata = vec![(
-        "resourceVersion",
-        Value::from(list.revision.to_string().as_str()),
-    )];
+    let revision = list
+        .revision
+        .map(|revision| Value::from(revision.to_string()));
+    let mut metadata: Vec<_> = revision
+        .map(|revision| ("resourceVersion", revision))
+        .into_iter()
+        .collect();
 
     // kube-apiserver writes the empty string in lists of custom resources, which are no Go type with `omitempty`.
     let is_unstructured = !served.is_builtin() && matches!(format.form, Form::Object);

@@ -10,7 +10,11 @@ use crate::warnings;
 
 pub(super) const KINDS: &[KindDescription] = &[
     KindDescription::of("", &["v1"], "Binding"),
-    KindDescription::of("", &["v1"], "ComponentStatus"),
+    KindDescription {
+        deprecation: Some("v1 ComponentStatus is deprecated in v1.19+"),
+        is_probed: true,
+        ..KindDescription::of("", &["v1"], "ComponentStatus")
+    },
     KindDescription {
         checks: checks::config::config_map,
         stored_as: StoredForm::ProtobufWithBytes("binaryData"),

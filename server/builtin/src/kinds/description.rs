@@ -78,6 +78,8 @@ pub struct KindDescription {
     pub is_namespace: bool,
     /// Whether the server gives the objects addresses and ports.
     pub has_allocations: bool,
+    /// Whether the objects say how other programs are at this moment, and are not stored.
+    pub is_probed: bool,
     /// The question that an object asks; `None` if objects are stored.
     pub review: Option<Review>,
 
@@ -208,6 +210,7 @@ impl KindDescription {
             is_definition: false,
             is_namespace: false,
             has_allocations: false,
+            is_probed: false,
             review: None,
             has_grace_period: false,
             keeps_dependents: false,

@@ -1,5 +1,6 @@
 //! Calls of webhooks over HTTPS.
 
+mod probe;
 mod redirect;
 mod tls;
 mod words;
@@ -23,6 +24,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 
+pub use self::probe::probe;
 use self::redirect::Attempt;
 pub use self::redirect::MAX_REQUESTS;
 use self::words::{exchange_words, handshake_words, io_words};
