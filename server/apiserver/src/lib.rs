@@ -23,6 +23,7 @@ mod bootstrap;
 mod browser;
 mod budget;
 mod collector;
+mod compaction;
 mod discovery;
 mod documents;
 mod encoded;
@@ -30,8 +31,8 @@ mod endpoint;
 mod expiry;
 mod facts;
 pub mod fault;
-mod gate;
 mod flows;
+mod gate;
 mod http;
 mod limits;
 pub mod log;
@@ -62,8 +63,8 @@ mod watch;
 pub use crate::access::Authorization;
 pub use crate::http::Body;
 
-pub use collector::{CollectorChange, CollectorStep, Propagation};
 pub use bootstrap::LoadError;
+pub use collector::{CollectorChange, CollectorStep, Propagation};
 #[cfg(feature = "net")]
 pub use fieldmanager_access::certificates::{CertificateError, ClientAuthorities};
 pub use fieldmanager_access::tokens::{KeyError, Keys, TokenIssuer};

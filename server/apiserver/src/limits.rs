@@ -43,6 +43,10 @@ pub struct Limits {
     /// The time after its last write at which an Event is deleted, to a tenth of that time and at most a minute more. One
     /// hour by default.
     pub event_time: Duration,
+    /// The time after which no list is answered at a revision that is no longer the current one, and at most twice that
+    /// time: a list at an exact revision, and a page after the first, are answered with 410. Zero, which is no such time, by default,
+    /// so that tests do not depend on time; five minutes in `fieldmanager serve` and in kube-apiserver.
+    pub compaction_interval: Duration,
     /// The time after which a request that is not answered is stopped, apart from watches: it is answered with 504, and
     /// writes nothing, or continues with what follows from its write. 34 seconds by default.
     pub request_deadline: Duration,
@@ -72,6 +76,7 @@ impl Default for Limits {
             stall_time: Duration::from_secs(20),
             idle_time: Duration::from_secs(90),
             event_time: Duration::from_secs(3600),
+            compaction_interval: Duration::ZERO,
             request_deadline: Duration::from_secs(34),
             stop_time: Duration::from_secs(5),
             revisions: 1000,

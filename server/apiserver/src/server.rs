@@ -130,6 +130,11 @@ impl ApiServer {
             tasks.spawn(async move { ending.keep_ending_definitions().await });
         }
 
+        let interval = gate.limits.compaction_interval;
+        if !interval.is_zero() {
+            tasks.spawn(crate::compaction::run(core.clone(), interval));
+        }
+
         // Other servers write definitions, and leave allocations when they are killed during a write.
         if core.store.is_shared() {
             let (following, freeing) = (core.clone(), core.clone());
@@ -474,11 +479,6 @@ impl Builder {
         self
     }
 
-    /// Whether this is a server for tests: it has a [log](crate::log), and answers requests [below `/test`](crate::test_api)
-    /// by which any client can restore, inject faults and set the clock. Off by default.
-    #[must_use]
-    pub fn test_api(mut self, on: bool) -> Self {
-        self.test_api = on;
     /// Whether requests are classified by flow schemas: answers have the headers `X-Kubernetes-PF-FlowSchema-UID` and
     /// `X-Kubernetes-PF-PriorityLevel-UID`, and flow schemas their condition `Dangling`. On by default.
     #[must_use]
@@ -487,6 +487,11 @@ impl Builder {
         self
     }
 
+    /// Whether this is a server for tests: it has a [log](crate::log), and answers requests [below `/test`](crate::test_api)
+    /// by which any client can restore, inject faults and set the clock. Off by default.
+    #[must_use]
+    pub fn test_api(mut self, on: bool) -> Self {
+        self.test_api = on;
         self
     }
 
@@ -528,8 +533,8 @@ impl Builder {
     ///
     /// # Panics
     ///
-    /// Outside of a tokio runtime, unless the collector is [stepped](Collection::Stepped) and the store is of this server
-    /// alone.
+    /// Outside of a tokio runtime, unless the collector is [stepped](Collection::Stepped), the store is of this server
+    /// alone, and there is no [compaction](Limits::compaction_interval).
     pub async fn build(self) -> Result<ApiServer, StoreError> {
         let mut limits = self.limits;
         let store = self.store.unwrap_or_else(|| Arc::new(Memory::default()));
@@ -558,12 +563,12 @@ impl Builder {
         core.export = self.export;
         core.network = self.network;
         core.build = self.build;
+        core.has_flows = self.flows;
         core.bootstrap().await?;
 
         // Otherwise a task does it, so that a server with many objects to delete answers at once.
         if self.collection == Collection::Stepped {
             core.end_definitions().await?;
-        core.has_flows = self.flows;
         }
         let test = TestState::new(self.test_api);
         let server = ApiServer::of(core, Gate::new(limits, self.page), self.collection, test);

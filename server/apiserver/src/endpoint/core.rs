@@ -14,6 +14,7 @@ use super::recounts::Recounts;
 use super::siblings::Siblings;
 use crate::access::{Access, AccessOptions};
 use crate::admission_metrics::AdmissionMetrics;
+use crate::compaction::OldestListed;
 use crate::documents::Documents;
 use crate::encoded::Encoded;
 use crate::limits::Limits;
@@ -34,10 +35,10 @@ pub(crate) struct Core {
     pub(crate) admission_metrics: AdmissionMetrics,
     pub(super) lists: Lists,
     pub(super) recounts: Recounts,
-    /// Whether the status of quotas is counted besides what admission adds, as by kube-controller-manager.
     pub(super) flows: KnownFlows,
     /// Whether requests are classified by flow schemas.
     pub(crate) has_flows: bool,
+    /// Whether the status of quotas is counted besides what admission adds, as by kube-controller-manager.
     pub(crate) counts_quotas: bool,
     /// Whether policies get a status, as by kube-controller-manager.
     pub(crate) checks_types: bool,
@@ -47,6 +48,7 @@ pub(crate) struct Core {
     pub(crate) export: Option<ExportHistory>,
     /// The network of the addresses of Services.
     pub(crate) network: ServiceNetwork,
+    pub(crate) oldest_listed: OldestListed,
     /// What the version of the server says of this build, behind a `+`; empty for nothing.
     pub(crate) build: String,
     /// `None` since the resources changed.
@@ -114,6 +116,7 @@ impl Core {
             log,
             export: None,
             network: ServiceNetwork::default(),
+            oldest_listed: OldestListed::default(),
             build: String::new(),
             registry: RwLock::new(resources.registry),
             source,
@@ -122,11 +125,11 @@ impl Core {
             admission_metrics: AdmissionMetrics::new(),
             lists,
             recounts: Recounts::default(),
+            flows: KnownFlows::default(),
+            has_flows: true,
             counts_quotas: false,
             checks_types: false,
             documents: Mutex::new(resources.documents),
-            flows: KnownFlows::default(),
-            has_flows: true,
             definitions: tokio::sync::Mutex::default(),
             ending: Mutex::default(),
             has_ending_task: false,

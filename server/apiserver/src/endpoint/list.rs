@@ -59,7 +59,11 @@ impl Core {
         // A page asks for exactly its revision, as all pages of a list have one. Otherwise a revision is a lower bound.
         let matching = call.query.text("resourceVersionMatch");
         let exact = matching == "Exact" || (matching.is_empty() && limit > 0);
-        let at = at.or(wanted.filter(|_| exact)).or(call.stale);
+        let at = at.or(wanted.filter(|_| exact));
+        let expired = |error| compacted(error, next, prefix.as_str(), call.served);
+        at.map_or(Ok(()), |at| self.oldest_listed.check(at))
+            .map_err(expired)?;
+        let at = at.or(call.stale);
         if let Some(wanted) = wanted.filter(|_| !exact) {
             let current = self.store.revision().await?;
             if wanted > current {
@@ -81,7 +85,7 @@ impl Core {
             .objects(call.served)
             .list(list)
             .await
-            .map_err(|error| compacted(error, next, prefix.as_str(), call.served))?;
+            .map_err(expired)?;
 
         let revision = page.revision;
         let number = i64::try_from(revision.get()).unwrap_or(i64::MAX);

@@ -164,6 +164,10 @@ pub(crate) struct ServeArgs {
     /// The time after its last write at which an Event is deleted
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
     pub(crate) event_ttl: Duration,
+    /// The time after which no list is answered at a revision that is no longer the current one, and at most twice that time;
+    /// 0 for no such time
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
+    pub(crate) etcd_compaction_interval: Duration,
     /// The time after which a request that is not answered is stopped, with 504
     #[arg(long, value_name = "TIME", default_value = "34s", value_parser = duration)]
     pub(crate) request_deadline: Duration,
@@ -214,6 +218,9 @@ const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A time such as `90s` or `1m30s`.
 fn duration(argument: &str) -> Result<Duration, String> {
+    if argument == "0" {
+        return Ok(Duration::ZERO);
+    }
     let parsed = argument
         .parse::<jiff::SignedDuration>()
         .ok()

@@ -226,6 +226,7 @@ fn limits(args: &ServeArgs) -> Limits {
     limits.stall_time = args.stall_time;
     limits.idle_time = args.idle_time;
     limits.event_time = args.event_ttl;
+    limits.compaction_interval = args.etcd_compaction_interval;
     limits.request_deadline = args.request_deadline;
     limits.stop_time = args.stop_time;
 
