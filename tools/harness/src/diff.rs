@@ -2,7 +2,7 @@
 
 use fieldmanager_value::internal::join;
 use fieldmanager_value::{List, Map, Value};
-use similar::TextDiff;
+use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDiffConfig};
 
 use crate::place::{Step, notation};
 
@@ -49,11 +49,13 @@ fn collect(expected: &Value, actual: &Value, path: &mut Vec<Step>, out: &mut Vec
 pub(crate) fn unified(expected: &Value, actual: &Value) -> String {
     let actual = written_as(expected, actual);
     let (expected, actual) = (yaml(expected), yaml(&actual));
-    let diff = TextDiff::from_lines(&expected, &actual);
-    diff.unified_diff()
-        .context_radius(3)
-        .header("expected", "actual")
-        .to_string()
+    let lines = InternedInput::new(expected.as_str(), actual.as_str());
+    let mut diff = Diff::compute(Algorithm::Histogram, &lines);
+    diff.postprocess_lines(&lines);
+    let printer = BasicLineDiffPrinter(&lines.interner);
+    let changes = diff.unified_diff(&printer, UnifiedDiffConfig::default(), &lines);
+
+    format!("--- expected\n+++ actual\n{changes}")
 }
 
 fn yaml(value: &Value) -> String {

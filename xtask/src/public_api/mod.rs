@@ -21,7 +21,7 @@ mod rustdoc;
 use std::fs;
 
 use anyhow::{Context, Result, bail};
-use similar::TextDiff;
+use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDiffConfig};
 
 pub(crate) use rustdoc::{is_rustdoc_wrapper, run_rustdoc};
 
@@ -93,13 +93,13 @@ pub(crate) fn compare(write: bool) -> Result<()> {
         let expected = fs::read_to_string(&snapshot).unwrap_or_default();
         if expected != api.text {
             differs = true;
-            let diff = TextDiff::from_lines(&expected, &api.text);
-            let header = format!("docs/api/{name}.txt");
-            output += &diff
-                .unified_diff()
-                .context_radius(1)
-                .header(&header, "the sources")
-                .to_string();
+            let lines = InternedInput::new(expected.as_str(), api.text.as_str());
+            let diff = Diff::compute(Algorithm::Histogram, &lines);
+            let mut config = UnifiedDiffConfig::default();
+            config.context_len(1);
+            let printer = BasicLineDiffPrinter(&lines.interner);
+            let changes = diff.unified_diff(&printer, config, &lines);
+            output += &format!("--- docs/api/{name}.txt\n+++ the sources\n{changes}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! A client over HTTP/1.1 and TLS, with a connection that is used again and again.
+//! A client over TLS, by HTTP/1.1 or HTTP/2, with a connection that is used again and again.
 
 use std::sync::Arc;
 
@@ -6,10 +6,11 @@ use bytes::Bytes;
 use http::{Request, Response, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::client::conn::http1::SendRequest;
-use hyper_util::rt::TokioIo;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::client::danger::{
     HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
 };
@@ -26,12 +27,16 @@ pub(crate) const TOKEN: &str = "secret";
 /// The media type of an apply.
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 pub(crate) const JSON: &str = "application/json";
+pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// A server that accepts connections.
 #[derive(Clone)]
 pub(crate) struct Target {
     port: u16,
-    tls: TlsConnector,
+    /// Offers HTTP/1.1.
+    one: TlsConnector,
+    /// Offers HTTP/2.
+    two: TlsConnector,
 }
 
 /// Every certificate is accepted: the servers make their own, and the client is to be cheap.
@@ -82,68 +87,114 @@ impl Target {
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(Anyone(default_provider())))
             .with_no_client_auth();
+        let mut two = config.clone();
+        two.alpn_protocols = vec![b"h2".to_vec()];
         Ok(Target {
             port,
-            tls: TlsConnector::from(Arc::new(config)),
+            one: TlsConnector::from(Arc::new(config)),
+            two: TlsConnector::from(Arc::new(two)),
         })
     }
 
+    /// A connection for one client.
     pub(crate) async fn connect(&self) -> Result<Client, Error> {
-        let failed = |message: String| Error::Request {
-            request: "a connection".to_owned(),
-            message,
-        };
-        let stream = TcpStream::connect(("127.0.0.1", self.port))
-            .await
-            .map_err(|error| failed(error.to_string()))?;
-        stream
-            .set_nodelay(true)
-            .map_err(|error| failed(error.to_string()))?;
-        let name = ServerName::try_from("localhost").map_err(|error| failed(error.to_string()))?;
-        let stream = self
-            .tls
-            .connect(name, stream)
-            .await
-            .map_err(|error| failed(error.to_string()))?;
-        let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
-        let (sender, connection) = handshake.map_err(|error| failed(error.to_string()))?;
+        let stream = TokioIo::new(self.stream(&self.one).await?);
+        let (sender, connection) = http1::handshake(stream).await.map_err(unconnected)?;
         // Its error is that of the request that waits.
         tokio::spawn(connection);
-        Ok(Client { sender })
+        Ok(Client {
+            sender: Sender::One(sender),
+        })
+    }
+
+    /// A connection that clients can share.
+    pub(crate) async fn connect_shared(&self) -> Result<Client, Error> {
+        let stream = TokioIo::new(self.stream(&self.two).await?);
+        let handshake = http2::handshake(TokioExecutor::new(), stream).await;
+        let (sender, connection) = handshake.map_err(unconnected)?;
+        tokio::spawn(connection);
+        Ok(Client {
+            sender: Sender::Two(sender),
+        })
+    }
+
+    async fn stream(&self, tls: &TlsConnector) -> Result<TlsStream<TcpStream>, Error> {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).await;
+        let stream = stream.map_err(unconnected)?;
+        stream.set_nodelay(true).map_err(unconnected)?;
+        let name = ServerName::try_from("localhost").map_err(unconnected)?;
+        tls.connect(name, stream).await.map_err(unconnected)
     }
 }
 
-/// A connection.
+fn unconnected(error: impl std::fmt::Display) -> Error {
+    Error::Request {
+        request: "a connection".to_owned(),
+        message: error.to_string(),
+    }
+}
+
+/// A connection, or a client of a connection that is shared.
 pub(crate) struct Client {
-    sender: SendRequest<Full<Bytes>>,
+    sender: Sender,
+}
+
+enum Sender {
+    One(http1::SendRequest<Full<Bytes>>),
+    Two(http2::SendRequest<Full<Bytes>>),
 }
 
 impl Client {
+    /// Another client of this connection; `None` if it serves one request at a time.
+    pub(crate) fn share(&self) -> Option<Client> {
+        match &self.sender {
+            Sender::One(_) => None,
+            Sender::Two(sender) => Some(Client {
+                sender: Sender::Two(sender.clone()),
+            }),
+        }
+    }
+
     /// Sends a request and returns the answer, whose body can be read.
     pub(crate) async fn begin(
         &mut self,
         method: &str,
         path: &str,
         media: &str,
-        body: String,
+        body: impl Into<Bytes>,
     ) -> Result<Response<Incoming>, Error> {
         let failed =
             |error: &dyn std::error::Error| Error::request(&format!("{method} {path}"), error);
+        // Answers have the form of the request.
+        let accepted = if media == PROTOBUF { PROTOBUF } else { JSON };
         let request = Request::builder()
             .method(method)
-            .uri(path)
-            .header(header::HOST, "localhost")
             .header(header::AUTHORIZATION, format!("Bearer {TOKEN}"))
-            .header(header::ACCEPT, JSON)
+            .header(header::ACCEPT, accepted)
             .header(header::CONTENT_TYPE, media)
-            .header(header::USER_AGENT, "server-load/1")
-            .body(Full::from(body))
-            .map_err(|error| failed(&error))?;
-        self.sender.ready().await.map_err(|error| failed(&error))?;
-        self.sender
-            .send_request(request)
-            .await
-            .map_err(|error| failed(&error))
+            .header(header::USER_AGENT, "server-load/1");
+        let body = Full::new(body.into());
+
+        let answer = match &mut self.sender {
+            Sender::One(sender) => {
+                let request = request
+                    .uri(path)
+                    .header(header::HOST, "localhost")
+                    .body(body);
+                sender.ready().await.map_err(|error| failed(&error))?;
+                sender
+                    .send_request(request.map_err(|error| failed(&error))?)
+                    .await
+            }
+            Sender::Two(sender) => {
+                let request = request.uri(format!("https://localhost{path}")).body(body);
+                sender.ready().await.map_err(|error| failed(&error))?;
+                sender
+                    .send_request(request.map_err(|error| failed(&error))?)
+                    .await
+            }
+        };
+        answer.map_err(|error| failed(&error))
     }
 
     /// Sends a request and reads the answer to its end. Returns the status code and the number of bytes.
@@ -152,7 +203,7 @@ impl Client {
         method: &str,
         path: &str,
         media: &str,
-        body: String,
+        body: impl Into<Bytes>,
     ) -> Result<(u16, usize), Error> {
         let response = self.begin(method, path, media, body).await?;
         let code = response.status().as_u16();
@@ -172,7 +223,7 @@ impl Client {
         method: &str,
         path: &str,
         media: &str,
-        body: String,
+        body: impl Into<Bytes>,
     ) -> Result<Bytes, Error> {
         let response = self.begin(method, path, media, body).await?;
         let code = response.status().as_u16();

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::client::{APPLY, Client, JSON, Target};
+use crate::client::{APPLY, Client, JSON, PROTOBUF, Target};
 use crate::error::Error;
 use crate::server::{Kind, Programs, Server};
 
@@ -90,6 +91,25 @@ fn pod(name: &str) -> String {
     object.to_string()
 }
 
+/// A Pod whose values are those of no other Pod, as far as they are free to choose.
+fn unshared_pod(number: usize) -> String {
+    let own = |part: &str| {
+        format!(
+            "{part}-{number}-{:016x}",
+            number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        )
+    };
+    let object = json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": own("pod"), "labels": {"app": own("app"), "tier": own("tier")},
+            "annotations": {"example.com/team": own("team")}},
+        "spec": {"containers": [{"name": own("web"), "image": own("registry.example.com/web"),
+            "ports": [{"name": format!("p{number}"), "containerPort": 1 + number % 65_535}],
+            "env": [{"name": "LOG", "value": own("info")}, {"name": "MODE", "value": own("fast")}],
+            "resources": {"requests": {"cpu": format!("{number}m"), "memory": format!("{number}Ki")},
+                "limits": {"memory": format!("{number}Mi")}}}]}});
+    object.to_string()
+}
+
 fn config_map(name: &str, number: usize) -> String {
     let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name},
         "data": {"color": "red", "number": number.to_string()}});
@@ -113,10 +133,24 @@ pub(crate) fn quantile(sorted: &[f64], part: f64) -> f64 {
         .unwrap_or(f64::NAN)
 }
 
-/// Runs a task for each of some clients, each with a connection of its own, and returns the results.
+/// Clients with a connection for each.
+async fn connected(target: &Target) -> Result<Vec<Client>, Error> {
+    let mut clients = Vec::new();
+    for _ in 0..CLIENTS {
+        clients.push(target.connect().await?);
+    }
+    Ok(clients)
+}
+
+/// Clients that share one connection.
+async fn sharing(target: &Target) -> Result<Vec<Client>, Error> {
+    let client = target.connect_shared().await?;
+    Ok((0..CLIENTS).filter_map(|_| client.share()).collect())
+}
+
+/// Runs a task for each client, and returns the results.
 async fn at_once<T, F>(
-    target: &Target,
-    count: usize,
+    clients: Vec<Client>,
     task: impl Fn(usize, Client) -> F,
 ) -> Result<Vec<T>, Error>
 where
@@ -124,8 +158,8 @@ where
     F: Future<Output = Result<T, Error>> + Send + 'static,
 {
     let mut tasks = JoinSet::new();
-    for number in 0..count {
-        tasks.spawn(task(number, target.connect().await?));
+    for (number, client) in clients.into_iter().enumerate() {
+        tasks.spawn(task(number, client));
     }
     let mut results = Vec::new();
     while let Some(result) = tasks.join_next().await {
@@ -155,28 +189,64 @@ async fn create(
             }
         }
     };
-    at_once(target, CLIENTS, task).await.map(|_| ())
+    at_once(connected(target).await?, task).await.map(|_| ())
 }
 
-/// Applies with 32 clients as fast as the server answers, each to an object of its own, and returns the applies of one
-/// second.
-async fn peak(target: &Target, time: Duration) -> Result<f64, Error> {
-    let begin = Instant::now() + time / 4;
-    let end = begin + time;
+/// What a client writes again and again, to an object of its own.
+#[derive(Clone, Copy)]
+enum Form {
+    Apply,
+    /// An update.
+    Json,
+    /// An update, and its answer.
+    Protobuf,
+}
+
+/// The number of bodies of a client that differ.
+const BODIES: u64 = 100;
+
+impl Form {
+    /// The method, the path, the media type, and the bodies.
+    fn requests(self, name: &str) -> (&'static str, String, &'static str, Vec<Bytes>) {
+        let bodies = (1..=BODIES).map(|replicas| {
+            let text = deployment(name, replicas);
+            let protobuf = || {
+                let object = fieldmanager_value::Value::from_json(&text).ok()?;
+                fieldmanager_builtin::to_protobuf(&object)
+            };
+            match self {
+                Form::Apply | Form::Json => text.into(),
+                Form::Protobuf => protobuf().unwrap_or_default().into(),
+            }
+        });
+        let bodies = bodies.collect();
+        let update = format!("{PATH}/{name}?fieldManager=load");
+        match self {
+            Form::Apply => ("PATCH", apply_path(PATH, name), APPLY, bodies),
+            Form::Json => ("PUT", update, JSON, bodies),
+            Form::Protobuf => ("PUT", update, PROTOBUF, bodies),
+        }
+    }
+}
+
+/// Writes with clients as fast as the server answers, and returns the writes of one second.
+async fn peak(clients: Vec<Client>, form: Form, time: Duration) -> Result<f64, Error> {
     let task = |number, mut client: Client| async move {
-        let (name, mut replicas, mut counted) = (format!("load-{number}"), 0, 0_u64);
-        let path = apply_path(PATH, &name);
-        while Instant::now() < end {
-            replicas += 1;
-            client
-                .succeed("PATCH", &path, APPLY, deployment(&name, replicas % 100))
-                .await?;
+        let (method, path, media, bodies) = form.requests(&format!("load-{number}"));
+        let begin = Instant::now() + time / 4;
+        let end = begin + time;
+        let mut counted = 0_u64;
+        for body in bodies.iter().cycle() {
+            client.succeed(method, &path, media, body.clone()).await?;
             let now = Instant::now();
             counted += u64::from(now >= begin && now < end);
+            if now >= end {
+                break;
+            }
         }
         Ok(counted)
     };
-    let counted: u64 = at_once(target, CLIENTS, task).await?.into_iter().sum();
+    let counted: u64 = at_once(clients, task).await?.into_iter().sum();
     Ok(counted as f64 / time.as_secs_f64())
 }
 
@@ -204,7 +274,7 @@ async fn paced(target: &Target, rate: f64, time: Duration) -> Result<Times, Erro
             }
         }
     };
-    let mut times: Times = at_once(target, CLIENTS, task)
+    let mut times: Times = at_once(connected(target).await?, task)
         .await?
         .into_iter()
         .flatten()
@@ -318,7 +388,7 @@ pub(crate) async fn measure(
     if kind.is_whole() {
         fill(&server, sizes, &mut figures).await?;
     }
-    let rate = peak(target, sizes.time).await?;
+    let rate = peak(connected(target).await?, Form::Apply, sizes.time).await?;
     figures.insert("peak", rate);
     let times = paced(target, rate / 2.0, sizes.time).await?;
     figures.insert("half50", quantile(&times, 0.5));
@@ -336,12 +406,25 @@ pub(crate) async fn measure(
         _ => {}
     }
     if kind.is_whole() {
+        let shared = peak(sharing(target).await?, Form::Apply, sizes.time).await?;
+        figures.insert("shared", shared);
+        for (name, form) in [("updates", Form::Json), ("protobuf", Form::Protobuf)] {
+            figures.insert(
+                name,
+                peak(connected(target).await?, form, sizes.time).await?,
+            );
+        }
         create(target, PODS, sizes.objects, |number| {
             pod(&format!("pod-{number}"))
         })
         .await?;
         figures.insert("list", list(target, PODS, sizes.lists).await?);
         figures.insert("watch", watch(target, sizes).await?);
+        drop(server);
+        let server = programs.start(kind).await?;
+        create(&server.target, PODS, sizes.objects, unshared_pod).await?;
+        tokio::time::sleep(sizes.rest).await;
+        figures.insert("unshared", server.memory()?);
     }
     Ok((figures, times))
 }

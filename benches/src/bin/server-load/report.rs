@@ -11,10 +11,15 @@ use crate::server::Kind;
 pub(crate) type Runs = BTreeMap<Kind, Vec<Figures>>;
 
 /// A row: title, name of the figure, and unit.
-const ROWS: [(&str, &str, &str); 9] = [
+const ROWS: [(&str, &str, &str); 13] = [
     ("start to the first answer", "start", "ms"),
     ("memory when idle", "idle", "MiB"),
     ("memory with {objects} Deployments", "filled", "MiB"),
+    (
+        "memory with {objects} Pods that share nothing",
+        "unshared",
+        "MiB",
+    ),
     ("applies per second, 32 clients", "peak", ""),
     ("median of an apply at half of that rate", "half50", "ms"),
     (
@@ -26,6 +31,17 @@ const ROWS: [(&str, &str, &str); 9] = [
         "the same at half the rate of kube-apiserver",
         "common99",
         "ms",
+    ),
+    (
+        "applies per second, 32 clients of one HTTP/2 connection",
+        "shared",
+        "",
+    ),
+    ("updates per second, 32 clients", "updates", ""),
+    (
+        "the same with bodies and answers in protobuf",
+        "protobuf",
+        "",
     ),
     ("list of {objects} Pods, last byte", "list", "ms"),
     ("{watchers} watchers see {changes} changes", "watch", "ms"),

@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod tests;
+mod wake;
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -16,6 +17,7 @@ use std::{
 use fieldmanager_value::Value;
 use futures::Stream;
 
+use self::wake::WakeQueue;
 use super::objects::{Objects, put};
 use super::{Event, Key, Prefix, Result, Revision, StoreError, Watch};
 
@@ -84,23 +86,31 @@ pub(super) struct State {
     limits: HistoryLimits,
     slots: HashMap<Prefix, Slot>,
     next_watch: u64,
+    queue: Arc<WakeQueue>,
     closed: bool,
 }
 
 /// The work after a change of the state that needs no lock: waking watches, and freeing the entries that are no longer kept.
 #[must_use]
-#[derive(Default)]
 pub(super) struct Aftermath {
+    queue: Arc<WakeQueue>,
     wakers: Vec<Waker>,
     _records: Vec<Arc<Record>>,
     _objects: Objects,
 }
 
 impl Aftermath {
-    pub(super) fn finish(self) {
-        for waker in self.wakers {
-            waker.wake();
+    fn new(queue: &Arc<WakeQueue>) -> Self {
+        Self {
+            queue: queue.clone(),
+            wakers: Vec::new(),
+            _records: Vec::new(),
+            _objects: Objects::default(),
         }
+    }
+
+    pub(super) fn finish(self) {
+        self.queue.wake(self.wakers);
     }
 }
 
@@ -134,6 +144,7 @@ impl State {
             limits,
             slots: HashMap::new(),
             next_watch: 0,
+            queue: Arc::default(),
             closed: false,
         }
     }
@@ -227,7 +238,7 @@ impl State {
         self.bytes = self.bytes.saturating_add(cost);
 
         self.revision = revision;
-        let mut aftermath = Aftermath::default();
+        let mut aftermath = Aftermath::new(&self.queue);
         self.trim(&mut aftermath);
         if !self.slots.is_empty() {
             for prefix in key.prefixes() {
@@ -246,7 +257,7 @@ impl State {
     #[cfg(feature = "etcd")]
     pub(super) fn advance(&mut self, revision: Revision) -> Aftermath {
         self.revision = revision;
-        let mut aftermath = Aftermath::default();
+        let mut aftermath = Aftermath::new(&self.queue);
         self.wake_all(&mut aftermath);
         aftermath
     }
@@ -285,7 +296,7 @@ impl State {
             });
         }
 
-        let mut aftermath = Aftermath::default();
+        let mut aftermath = Aftermath::new(&self.queue);
         // A record at the oldest revision is dropped too: only events after it can be read.
         while self
             .log
@@ -309,7 +320,7 @@ impl State {
 
     /// Replaces all objects by those of a greater revision, and forgets the history before it.
     pub(super) fn replace(&mut self, objects: Objects, revision: Revision) -> Aftermath {
-        let mut aftermath = Aftermath::default();
+        let mut aftermath = Aftermath::new(&self.queue);
         self.revision = revision;
         self.oldest = revision;
         self.bytes = 0;

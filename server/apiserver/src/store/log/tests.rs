@@ -172,3 +172,29 @@ fn shared_parts_of_an_object_cost_nothing() {
     let copy = Value::from_json(&old.to_json()).unwrap();
     assert_eq!(unshared_bytes(&old, Some(&copy)), whole);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_of_many_watches_gets_the_events_of_two_writes() {
+    let shared = Shared::new(State::new(
+        Objects::new(),
+        Revision::FIRST,
+        HistoryLimits::default(),
+    ));
+    let mut readers = tokio::task::JoinSet::new();
+    for _ in 0..500 {
+        let watch = shared.watch(Prefix::all(), Revision::FIRST).unwrap();
+        readers.spawn(watch.take(2).count());
+    }
+
+    let key = Key::new("", "pods", Some("a"), "x").unwrap();
+    for number in 0..2 {
+        let mut state = shared.lock();
+        let revision = state.revision.next();
+        let aftermath = state.commit(&key, Some(Value::Int(number)), revision, 0);
+        drop(state);
+        aftermath.finish();
+    }
+    while let Some(events) = readers.join_next().await {
+        assert_eq!(events.unwrap(), 2);
+    }
+}
