@@ -85,11 +85,27 @@ pub(crate) struct Field {
 
 impl Struct {
     pub(crate) fn field(&self, name: &Str) -> Option<&Field> {
-        let at = self
-            .fields
+        self.fields.get(self.position(name)?)
+    }
+
+    fn position(&self, name: &Str) -> Option<usize> {
+        self.fields
             .binary_search_by(|field| field.name.cmp(name))
-            .ok()?;
-        self.fields.get(at)
+            .ok()
+    }
+
+    /// The values that an object has for the fields, in the order of `fields`. An object has few of the fields of its type, so
+    /// they are found by what it has.
+    pub(crate) fn values_of<'v>(&self, object: Option<&'v Value>) -> Vec<Option<&'v Value>> {
+        let mut values = vec![None; self.fields.len()];
+        for (name, value) in object.and_then(Value::as_map).into_iter().flatten() {
+            let place = self.position(name).and_then(|at| values.get_mut(at));
+            if let Some(place) = place {
+                *place = Some(value);
+            }
+        }
+
+        values
     }
 
     /// The field with a name in any case; the declared one if there are several.

@@ -210,28 +210,28 @@ impl MessageWriter<'_> {
     /// The message of a struct.
     fn message_of(&mut self, id: TypeId, value: &Value) {
         if let Some(Form::Struct(shape)) = self.types.get(id).map(|ty| &ty.form) {
-            level(|| self.message(shape, shape, 0, Some(value)));
+            level(|| self.message(shape, shape, 0, &shape.values_of(Some(value))));
         }
     }
 
-    /// The message of a struct, or of a struct that another one embeds, whose first field has a place in the whole.
-    fn message(&mut self, whole: &Struct, shape: &Struct, first: usize, value: Option<&Value>) {
+    /// The message of a struct, or of a struct that another one embeds, whose first field has a place in the whole. The values
+    /// are those of the fields of the whole.
+    fn message(&mut self, whole: &Struct, shape: &Struct, first: usize, values: &[Option<&Value>]) {
         for (number, part) in shape.parts().rev() {
             match part {
                 Part::Field(position) => {
-                    let field = whole.order.get(first + position);
-                    let Some(field) = field.and_then(|at| whole.fields.get(*at)) else {
-                        continue;
-                    };
-                    let own = value.and_then(|value| value.get(&field.name));
-                    self.field(number, field.ty, own);
+                    let at = whole.order.get(first + position).copied();
+                    let field = at.and_then(|at| Some((whole.fields.get(at)?, *values.get(at)?)));
+                    if let Some((field, value)) = field {
+                        self.field(number, field.ty, value);
+                    }
                 }
                 Part::Embedded(id, position) => {
                     let Some(Form::Struct(embedded)) = self.types.get(id).map(|ty| &ty.form) else {
                         continue;
                     };
                     let from = self.begin();
-                    self.message(whole, embedded, first + position, value);
+                    self.message(whole, embedded, first + position, values);
                     self.end(number, from);
                 }
             }
@@ -282,7 +282,7 @@ impl MessageWriter<'_> {
         let text = value.and_then(Value::as_str);
         let schema = value.filter(|value| value.as_map().is_some());
         match form {
-            Form::Struct(shape) => self.message(shape, shape, 0, value),
+            Form::Struct(shape) => self.message(shape, shape, 0, &shape.values_of(value)),
             Form::Time => self.time(text.and_then(|text| text.parse().ok()), 0),
             Form::MicroTime => {
                 let time = text.and_then(|text| Timestamp::parse_micro(text).ok());
