@@ -134,16 +134,38 @@ impl fmt::Display for Timestamp {
         let date = date(1970, 1, 1).checked_add(SignedDuration::from_hours(days * 24));
         let date = date.map_err(|_| fmt::Error)?;
         let year = i32::from(date.year()) + i32::from(CYCLE);
-        let sign = if year < 0 { "-" } else { "" };
-        let (month, day) = (date.month(), date.day());
         let second = self.seconds.rem_euclid(DAY);
-        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
 
-        write!(
-            f,
-            "{sign}{:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z",
-            year.abs()
-        )
+        // Each write of an object formats its time three times. Numbers formatted one by one cost ten times as much.
+        let mut text = *b"-00-00T00:00:00Z";
+        for (at, number) in [
+            (1, i64::from(date.month())),
+            (4, i64::from(date.day())),
+            (7, second / 3600),
+            (10, second / 60 % 60),
+            (13, second % 60),
+        ] {
+            put(&mut text, at, number);
+        }
+        let text = std::str::from_utf8(&text).unwrap_or_default();
+        let Ok(year @ 0..=9999) = u16::try_from(year) else {
+            let sign = if year < 0 { "-" } else { "" };
+            return write!(f, "{sign}{:04}{text}", year.abs());
+        };
+
+        let mut digits = *b"0000";
+        put(&mut digits, 0, i64::from(year / 100));
+        put(&mut digits, 2, i64::from(year % 100));
+        f.write_str(std::str::from_utf8(&digits).unwrap_or_default())?;
+        f.write_str(text)
+    }
+}
+
+/// Writes a number below 100 as two digits.
+fn put(text: &mut [u8], at: usize, number: i64) {
+    if let Some([tens, ones]) = text.get_mut(at..at + 2) {
+        *tens = b'0' + (number / 10) as u8;
+        *ones = b'0' + (number % 10) as u8;
     }
 }
 

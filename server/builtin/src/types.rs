@@ -1,11 +1,12 @@
 //! The Go types of the built-in kinds.
 
+use std::fmt;
 use std::sync::LazyLock;
 
 use fieldmanager_value::internal::embedded;
 use fieldmanager_value::{Map, Str, Value};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 /// The number of a type in the table.
 pub(crate) type TypeId = usize;
@@ -217,14 +218,47 @@ struct RawTable {
 }
 
 /// A form, a name, and what the form needs.
-#[derive(Deserialize)]
-#[serde(untagged)]
 enum RawType {
     Plain(String, Str),
     Of(String, Str, TypeId),
-    Map(IgnoredAny, Str, TypeId, TypeId),
+    Map(Str, TypeId, TypeId),
     /// The fields: name, type, flags, number and wire kind in protobuf.
-    Struct(IgnoredAny, Str, Vec<(usize, TypeId, u8, u32, usize)>),
+    Struct(Str, Vec<(usize, TypeId, u8, u32, usize)>),
+}
+
+// The form says what follows, so nothing is read twice: that was half of the time to read the table.
+impl<'de> Deserialize<'de> for RawType {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(RawTypeVisitor)
+    }
+}
+
+struct RawTypeVisitor;
+
+impl<'de> Visitor<'de> for RawTypeVisitor {
+    type Value = RawType;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a form, a name, and what the form needs")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<RawType, A::Error> {
+        let form: String = next(&mut parts)?;
+        let name = next(&mut parts)?;
+        match form.as_str() {
+            "struct" => Ok(RawType::Struct(name, next(&mut parts)?)),
+            "map" => Ok(RawType::Map(name, next(&mut parts)?, next(&mut parts)?)),
+            _ => Ok(match parts.next_element()? {
+                Some(of) => RawType::Of(form, name, of),
+                None => RawType::Plain(form, name),
+            }),
+        }
+    }
+}
+
+fn next<'de, A: SeqAccess<'de>, T: Deserialize<'de>>(parts: &mut A) -> Result<T, A::Error> {
+    let part = parts.next_element()?;
+    part.ok_or_else(|| A::Error::custom("a type has too few parts"))
 }
 
 const OMIT_EMPTY: u8 = 1;
@@ -273,8 +307,8 @@ fn load(text: &str) -> Result<Types, String> {
                 };
                 (form, name)
             }
-            RawType::Map(_, name, key, value) => (Form::Map(*key, *value), name),
-            RawType::Struct(_, name, _) => {
+            RawType::Map(name, key, value) => (Form::Map(*key, *value), name),
+            RawType::Struct(name, _) => {
                 let mut fields = Vec::new();
                 let mut parts = Vec::new();
                 let flattened = flatten(&raw, id, &mut Vec::new(), &mut fields, &mut parts);
@@ -333,7 +367,7 @@ fn flatten(
     fields: &mut Vec<Field>,
     parts: &mut Vec<(u32, Part)>,
 ) -> Option<()> {
-    let RawType::Struct(_, _, listed) = raw.types.get(id)? else {
+    let RawType::Struct(_, listed) = raw.types.get(id)? else {
         return None;
     };
     for &(name, ty, flags, number, _) in listed {
@@ -384,7 +418,7 @@ fn complete_one(types: &mut Types, id: TypeId) {
     let Some(Type {
         form: Form::Struct(shape),
         ..
-    }) = types.get(id)
+    }) = types.0.get_mut(id)
     else {
         return;
     };
@@ -393,7 +427,7 @@ fn complete_one(types: &mut Types, id: TypeId) {
     }
 
     // A struct within the struct is completed first, since its zero value is part of this one.
-    let fields = shape.fields.clone();
+    let fields = std::mem::take(&mut shape.fields);
     let mut always = Vec::new();
     let mut entries = Vec::new();
     for (at, field) in fields.iter().enumerate() {
@@ -411,6 +445,7 @@ fn complete_one(types: &mut Types, id: TypeId) {
         ..
     }) = types.0.get_mut(id)
     {
+        shape.fields = fields;
         shape.always = always;
         shape.zero = Value::Map(entries.into_iter().collect());
     }

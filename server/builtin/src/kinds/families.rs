@@ -2,8 +2,6 @@
 
 use std::sync::LazyLock;
 
-use fieldmanager_value::internal::embedded;
-
 use super::description::KindDescription;
 use super::{access, core, network, scheduling, server, storage, workloads};
 use crate::functions::FUNCTIONS;
@@ -36,8 +34,7 @@ impl KindDescription {
 pub(crate) fn rules() -> &'static Rules {
     static RULES: LazyLock<Rules> = LazyLock::new(|| {
         let texts = FAMILIES.map(|(_, rules)| rules);
-        let read = Rules::read(&texts, include_str!("shared.yaml"), FUNCTIONS);
-        embedded("rules of kinds", read)
+        Rules::new(&texts, include_str!("shared.yaml"), FUNCTIONS)
     });
     &RULES
 }

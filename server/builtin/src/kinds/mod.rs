@@ -257,7 +257,7 @@ mod tests {
             assert_eq!(Kind::of(kind.gvk()), Some(kind));
             assert!(kind.zero().as_map().is_some(), "{}", kind.gvk());
         }
-        rules();
+        rules().read_all().unwrap();
     }
 
     #[test]

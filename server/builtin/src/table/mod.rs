@@ -27,8 +27,10 @@ mod path;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_value::internal::embedded;
 use fieldmanager_value::{Str, Value};
 
 pub(crate) use path::{Edit, Path};
@@ -36,15 +38,66 @@ pub(crate) use path::{Edit, Path};
 /// A function that a rule calls: from an object (or a part of one) and its live counterpart to the changed one.
 pub(crate) type Function = fn(&Value, Option<&Value>) -> Option<Value>;
 
-/// The rules of kinds.
-#[derive(Debug, Default)]
+/// The rules of kinds, each of which is read when it is needed: reading all takes longer than starting a server.
+#[derive(Debug)]
 pub(crate) struct Table {
-    kinds: BTreeMap<Str, RuleSets>,
-    types: RuleSets,
+    kinds: BTreeMap<&'static str, Member<RuleSets>>,
+    types: BTreeMap<&'static str, Member<Vec<Rule>>>,
+    functions: &'static [(&'static str, Function)],
 }
 
-/// Rules by their use, or by the name of the type that they are for.
+/// Rules by their use.
 type RuleSets = BTreeMap<Str, Vec<Rule>>;
+
+/// A member of a document, as text until it is needed.
+#[derive(Debug)]
+struct Member<T> {
+    text: &'static str,
+    read: OnceLock<T>,
+}
+
+impl<T> Member<T> {
+    fn get(&self, read: impl FnOnce(&Value) -> Result<T, String>) -> &T {
+        self.read
+            .get_or_init(|| embedded("rules of kinds", self.try_read(read)))
+    }
+
+    fn try_read(&self, read: impl FnOnce(&Value) -> Result<T, String>) -> Result<T, String> {
+        let member = Value::from_yaml(self.text).map_err(|error| error.to_string())?;
+        let value = member.as_map().and_then(|member| member.iter().next());
+        let (name, value) = value.ok_or("a member has a name and a value")?;
+        read(value).map_err(|error| format!("{name}: {error}"))
+    }
+}
+
+/// The members of documents by name. One begins at each line that is not indented and no item, with its name.
+fn members<T>(documents: &[&'static str]) -> BTreeMap<&'static str, Member<T>> {
+    let mut members = BTreeMap::new();
+    for document in documents {
+        let is_start = |at: usize| {
+            let text = document.get(at..).unwrap_or_default();
+            !text.starts_with([' ', '-', '#', '\n'])
+        };
+        let lines = document.split_inclusive('\n').scan(0, |next, line| {
+            let at = *next;
+            *next += line.len();
+            Some(at)
+        });
+        let mut starts: Vec<usize> = lines.filter(|at| is_start(*at)).collect();
+        starts.push(document.len());
+        for pair in starts.windows(2) {
+            let text = pair.first().zip(pair.last());
+            let text = text
+                .and_then(|(from, to)| document.get(*from..*to))
+                .unwrap_or_default();
+            let name = text.split_once(':').map_or(text, |(name, _)| name);
+            let read = OnceLock::new();
+            members.insert(name, Member { text, read });
+        }
+    }
+
+    members
+}
 
 #[derive(Debug, Default)]
 struct Rule {
@@ -103,48 +156,51 @@ struct Other<'v> {
 }
 
 impl Table {
-    /// Reads the rules of kinds from several documents, and those that they share.
+    /// The rules of kinds from several documents, and those that they share. A kind has all its rules in one document.
+    pub(crate) fn new(
+        documents: &[&'static str],
+        shared: &'static str,
+        functions: &'static [(&'static str, Function)],
+    ) -> Table {
+        Table {
+            kinds: members(documents),
+            types: members(&[shared]),
+            functions,
+        }
+    }
+
+    /// Reads all rules.
     ///
     /// # Errors
     ///
     /// The fault of a document.
-    pub(crate) fn read(
-        documents: &[&str],
-        shared: &str,
-        functions: &[(&str, Function)],
-    ) -> Result<Table, String> {
-        let document = |text: &str| Value::from_yaml(text).map_err(|error| error.to_string());
+    #[cfg(test)]
+    pub(crate) fn read_all(&self) -> Result<(), String> {
+        let kinds = self.kinds.values();
+        let kinds = kinds.map(|kind| kind.try_read(|sets| read_sets(sets, self.functions)));
+        let kinds: Vec<RuleSets> = kinds.collect::<Result<_, _>>()?;
+        let types = self.types.values();
+        let types = types.map(|rules| rules.try_read(|rules| read_rules(rules, self.functions)));
+        let types: Vec<Vec<Rule>> = types.collect::<Result<_, _>>()?;
 
-        // A kind has all its rules in one document: those of a later one would replace them.
-        let mut kinds = BTreeMap::new();
-        for text in documents {
-            for (kind, sets) in entries(Some(&document(text)?)) {
-                let sets = read_sets(&sets, functions).map_err(|error| format!("{kind}: {error}"));
-                kinds.insert(kind.clone(), sets?);
-            }
-        }
-
-        let types = read_sets(&document(shared)?, functions)?;
-
-        // A rule that names an unknown type would be skipped without a notice, so it is refused when the table is read.
-        let sets = kinds.values().flat_map(BTreeMap::values);
-        let applied = sets
-            .chain(types.values())
-            .flatten()
-            .filter_map(|rule| rule.apply.as_ref());
-
-        for name in applied {
-            if !types.contains_key(name) {
+        // A rule that names an unknown type would be skipped without a notice.
+        let rules = kinds
+            .iter()
+            .flat_map(BTreeMap::values)
+            .chain(&types)
+            .flatten();
+        for name in rules.filter_map(|rule| rule.apply.as_ref()) {
+            if !self.types.contains_key(name.as_str()) {
                 return Err(format!("apply: {name} is not a type of the table"));
             }
         }
-        Ok(Table { kinds, types })
+        Ok(())
     }
 
     /// The names of the kinds that have rules.
     #[cfg(test)]
-    pub(crate) fn kinds(&self) -> impl Iterator<Item = &Str> {
-        self.kinds.keys()
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &str> {
+        self.kinds.keys().copied()
     }
 
     /// Applies the rules of a kind for a use to an object; `None` if there are none.
@@ -156,7 +212,10 @@ impl Table {
         live: Option<&Value>,
         zero: Option<&Value>,
     ) -> Option<Value> {
-        let rules = self.kinds.get(name_of(kind).as_str())?.get(used_for)?;
+        let sets = self.kinds.get(name_of(kind).as_str())?;
+        let rules = sets
+            .get(|sets| read_sets(sets, self.functions))
+            .get(used_for)?;
         let mut object = object.clone();
         self.run(rules, &mut object, Other { live, zero });
         Some(object)
@@ -287,7 +346,9 @@ impl Table {
         }
 
         // The rules of a part come after those for the whole, and functions see the result of both.
-        if let Some(rules) = rule.apply.as_ref().and_then(|name| self.types.get(name)) {
+        let applied = rule.apply.as_ref();
+        if let Some(rules) = applied.and_then(|name| self.types.get(name.as_str())) {
+            let rules = rules.get(|rules| read_rules(rules, self.functions));
             self.run(rules, object, other);
         }
         if let Some(changed) = rule.call.and_then(|call| call(object, live)) {
@@ -320,18 +381,19 @@ impl Table {
 }
 
 fn read_sets(sets: &Value, functions: &[(&str, Function)]) -> Result<RuleSets, String> {
-    let mut read = BTreeMap::new();
-    for (name, rules) in entries(Some(sets)) {
-        let rules = items(Some(&rules));
-        let rules = rules.iter().map(|rule| Rule::read(rule, functions));
-        let rules: Result<_, _> = rules.collect();
-        read.insert(
-            name.clone(),
-            rules.map_err(|error| format!("{name}: {error}"))?,
-        );
-    }
+    let sets = entries(Some(sets)).into_iter().map(|(name, rules)| {
+        let rules = read_rules(&rules, functions).map_err(|error| format!("{name}: {error}"))?;
+        Ok((name, rules))
+    });
+    sets.collect()
+}
 
-    Ok(read)
+fn read_rules(rules: &Value, functions: &[(&str, Function)]) -> Result<Vec<Rule>, String> {
+    let rules = items(Some(rules));
+    rules
+        .iter()
+        .map(|rule| Rule::read(rule, functions))
+        .collect()
 }
 
 fn if_absent(found: Option<&Value>, value: Option<&Value>) -> Edit {

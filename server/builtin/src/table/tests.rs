@@ -6,12 +6,11 @@ fn yaml(text: &str) -> Value {
 
 /// Applies rules to an object.
 fn applied(rules: &str, object: &str, live: Option<&str>) -> Value {
-    let table = Table::read(
-        &[&format!("v1/A:\n  create:\n  - {rules}\n")],
+    let table = Table::new(
+        &[format!("v1/A:\n  create:\n  - {rules}\n").leak()],
         "T: [{default: {t: 1}}]",
         &[("double", |value, _| Some(Value::from(value.as_i64()? * 2)))],
-    )
-    .unwrap();
+    );
     table
         .apply(
             &GroupVersionKind::new("", "v1", "A"),
@@ -133,7 +132,7 @@ fn generation_is_raised_on_changes() {
 #[test]
 fn unchanged_parts_are_shared() {
     let object = yaml("{a: {x: [1]}, b: {}}");
-    let table = Table::read(&["v1/A: {defaults: [{default: {b.c: 1}}]}"], "{}", &[]).unwrap();
+    let table = Table::new(&["v1/A: {defaults: [{default: {b.c: 1}}]}"], "", &[]);
     let kind = GroupVersionKind::new("", "v1", "A");
     let defaulted = |object| table.apply(&kind, "defaults", object, None, None).unwrap();
     let changed = defaulted(&object);
@@ -144,11 +143,21 @@ fn unchanged_parts_are_shared() {
 #[test]
 fn faults_of_tables_are_reported() {
     for (rules, shared) in [
-        ("v1/A: {create: [{foo: 1}]}", "{}"),
-        ("v1/A: {create: [{call: foo}]}", "{}"),
-        ("{}", "A: [{apply: B}]"),
-        ("{", "{}"),
+        ("v1/A: {create: [{foo: 1}]}", ""),
+        ("v1/A: {create: [{call: foo}]}", ""),
+        ("", "A: [{apply: B}]"),
+        ("{", ""),
     ] {
-        assert!(Table::read(&[rules], shared, &[]).is_err(), "{rules}");
+        let table = Table::new(&[rules], shared, &[]);
+        assert!(table.read_all().is_err(), "{rules}");
     }
+}
+
+#[test]
+fn a_member_ends_where_the_next_begins() {
+    let text = "# first\nv1/A:\n  create:\n  - set: {a: 1}\n# between\nv1/B:\n  create: []\n";
+    let table = Table::new(&[text], "T:\n- set: {a: 1}\nU: []", &[]);
+    assert_eq!(table.kinds().collect::<Vec<_>>(), ["v1/A", "v1/B"]);
+    assert_eq!(table.types.keys().copied().collect::<Vec<_>>(), ["T", "U"]);
+    assert_eq!(table.read_all(), Ok(()));
 }
