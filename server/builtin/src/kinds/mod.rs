@@ -68,8 +68,8 @@ impl Kind {
     /// Besides the kinds of resources there are those of subresources, such as `autoscaling/v1` `Scale`, and
     /// `DeleteOptions`, `Status` and `PartialObjectMetadata` of `meta.k8s.io/v1`.
     pub fn of(kind: &GroupVersionKind) -> Option<Kind> {
-        let at = kinds().binary_search_by(|entry| entry.gvk.cmp(kind)).ok()?;
-        kinds().get(at).map(Kind)
+        let table = recorded::table();
+        table.kinds.get(*table.positions.get(kind)?).map(Kind)
     }
 
     /// All built-in kinds, sorted by group, version and kind.

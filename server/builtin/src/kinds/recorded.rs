@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
+use ahash::RandomState;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_value::Str;
 use fieldmanager_value::internal::embedded;
@@ -29,6 +30,8 @@ pub(super) struct RecordedKind {
 pub(super) struct RecordedTable {
     /// Sorted by group, version and kind.
     pub(super) kinds: Vec<RecordedKind>,
+    /// Their positions. A request asks for its kind fifteen times, so it is not searched.
+    pub(super) positions: HashMap<GroupVersionKind, usize, RandomState>,
     /// The kinds of the resources that are served, in the order of discovery documents.
     pub(super) served: Vec<GroupVersionKind>,
     pub(super) parts: BTreeMap<String, TypeId>,
@@ -119,11 +122,14 @@ fn load(sources: &str, discovered: &[u8]) -> Result<RecordedTable, serde_json::E
             gvk,
         })
     });
-    let kinds = kinds.collect::<Result<_, serde_json::Error>>()?;
+    let kinds = kinds.collect::<Result<Vec<_>, serde_json::Error>>()?;
 
+    let names = kinds.iter().map(|kind| kind.gvk.clone());
+    let positions = names.zip(0..).collect();
     let parts = sources.parts;
     Ok(RecordedTable {
         kinds,
+        positions,
         served,
         parts,
     })
