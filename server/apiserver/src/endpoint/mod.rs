@@ -65,20 +65,21 @@ impl Core {
             return Err(self.unsupported(call));
         }
         if call.part().is_none() {
-            return self.act(call).await;
+            return Box::pin(self.act(call)).await;
         }
         if call.served.description().is_some_and(|kind| kind.is_probed) {
             return self.components(call).await;
         }
 
+        // What a write keeps while it waits is kilobytes, which each caller would move. On the heap it stays where it is.
         match call.verb {
             Verb::Get => self.get(call).await,
             Verb::List => self.list(call).await,
             Verb::Watch => self.watched(call),
-            Verb::Create => self.create(call).await,
-            Verb::Update | Verb::Patch => self.change(call).await,
-            Verb::Delete => self.delete(call).await,
-            Verb::DeleteCollection => self.delete_collection(call).await,
+            Verb::Create => Box::pin(self.create(call)).await,
+            Verb::Update | Verb::Patch => Box::pin(self.change(call)).await,
+            Verb::Delete => Box::pin(self.delete(call)).await,
+            Verb::DeleteCollection => Box::pin(self.delete_collection(call)).await,
         }
     }
 
