@@ -9,9 +9,11 @@ pub(crate) struct Query(Vec<(String, String)>);
 impl Query {
     /// The parameters of the query of a URI.
     pub(crate) fn of(query: Option<&str>) -> Self {
-        let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+        let pairs = query.unwrap_or_default().split('&');
+        let pairs = pairs.filter(|pair| is_well_formed(pair));
+        let parameters = pairs.flat_map(|pair| form_urlencoded::parse(pair.as_bytes()));
         Query(
-            pairs
+            parameters
                 .map(|(name, value)| (name.into_owned(), value.into_owned()))
                 .collect(),
         )
@@ -97,9 +99,28 @@ impl Query {
     }
 }
 
+/// Whether Go takes a parameter: one with a semicolon, or with a `%` that two digits do not follow, is left out.
+///
+/// Behaviour: `ParseQuery` of `net/url`.
+fn is_well_formed(pair: &str) -> bool {
+    let mut escapes = pair.split('%').skip(1);
+    let is_escape = |rest: &str| {
+        let digits = rest.bytes().take(2);
+        digits.filter(u8::is_ascii_hexdigit).count() == 2
+    };
+    !pair.contains(';') && escapes.all(is_escape)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn malformed_parameters_are_left_out() {
+        let query = Query::of(Some("a=%zz&b=1;c=2&%2=x&d=%41&&e=100%&f=%20"));
+        assert_eq!(query.names().collect::<Vec<_>>(), ["d", "f"]);
+        assert_eq!((query.text("d"), query.text("f")), ("A", " "));
+    }
 
     #[test]
     fn first_values_count() {

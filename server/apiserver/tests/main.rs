@@ -24,6 +24,7 @@ mod long_requests;
 mod metrics;
 mod mutating;
 mod operator;
+mod options;
 mod origin;
 mod policies;
 mod port;

@@ -38,7 +38,7 @@ pub fn prepare_create(kind: &GroupVersionKind, object: &Value) -> Value {
 }
 
 /// What kube-apiserver's registry makes of an updated object, or of an update of a subresource (`status`,
-/// `ephemeralcontainers`, `resize`), before it is validated and stored. The subresource is empty for the object itself.
+/// `ephemeralcontainers`, `resize`, `finalize`), before it is validated and stored. The subresource is empty for the object itself.
 ///
 /// Both objects have [defaults](crate::defaulted). The generation is that of the live object, raised by one if the
 /// registry does so; `uid`, `creationTimestamp`, `deletionTimestamp` and `deletionGracePeriodSeconds` are those of the

@@ -117,14 +117,51 @@ pub(crate) fn read_protobuf(
     from_protobuf(bytes, otherwise).map(Body::from)
 }
 
-/// Reads YAML, with the fields that occur again.
-pub(crate) fn read_yaml(bytes: &[u8]) -> Result<Body<'static>, Error> {
-    let text = String::from_utf8_lossy(bytes);
+/// The text of YAML, which is in UTF-8 or begins with the mark of UTF-16. The error has the words of Go for the first fault.
+fn yaml_text(bytes: &[u8]) -> Result<Cow<'_, str>, String> {
+    let (units, from_bytes): (_, fn([u8; 2]) -> u16) = match bytes {
+        [0xff, 0xfe, units @ ..] => (units, u16::from_le_bytes),
+        [0xfe, 0xff, units @ ..] => (units, u16::from_be_bytes),
+        _ => return utf8_text(bytes).map(Cow::Borrowed),
+    };
+    let (pairs, rest) = units.as_chunks::<2>();
+    if !rest.is_empty() {
+        return Err("incomplete UTF-16 character".to_owned());
+    }
+    let units = pairs.iter().map(|pair| from_bytes(*pair));
+    let text = char::decode_utf16(units).collect::<Result<String, _>>();
+    let text = text.map_err(|_| "unexpected low surrogate area".to_owned())?;
+    Ok(Cow::Owned(text))
+}
+
+fn utf8_text(bytes: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let rest = bytes.get(error.valid_up_to()..).unwrap_or_default();
+        // The length of a sequence, by its first byte.
+        let length = match rest.first() {
+            Some(0xc0..=0xdf) => 2,
+            Some(0xe0..=0xef) => 3,
+            Some(0xf0..=0xf7) => 4,
+            _ => return "invalid leading UTF-8 octet".to_owned(),
+        };
+        let text = if rest.len() < length {
+            "incomplete UTF-8 octet sequence"
+        } else {
+            "invalid trailing UTF-8 octet"
+        };
+        text.to_owned()
+    })
+}
+
+/// Reads YAML, with the fields that occur again. The error is a message.
+pub(crate) fn read_yaml(bytes: &[u8]) -> Result<Body<'static>, String> {
+    let text = yaml_text(bytes)?;
     if let Some(value) = json_as_yaml(&text) {
         return Ok(value.into());
     }
 
-    let (value, duplicates) = from_yaml_with_duplicates(&text)?;
+    let read = from_yaml_with_duplicates(&text);
+    let (value, duplicates) = read.map_err(|error| error.to_string())?;
     let duplicates = duplicates.into_iter().map(|(line, name)| {
         format!(
             "line {line}: key {} already set in map",
@@ -280,6 +317,19 @@ pub(crate) fn fields_of(value: &Value) -> Map {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn yaml_that_is_not_utf8_is_refused_with_words_of_go() {
+        let refused = |bytes: &[u8]| read_yaml(bytes).err().unwrap();
+        assert_eq!(refused(b"a: \xff"), "invalid leading UTF-8 octet");
+        assert_eq!(refused(b"a: \xe9"), "incomplete UTF-8 octet sequence");
+        assert_eq!(refused(b"a: \xe2\x28b"), "invalid trailing UTF-8 octet");
+
+        let wide = "\u{feff}a: \u{1f600}".encode_utf16();
+        let wide: Vec<u8> = wide.flat_map(u16::to_le_bytes).collect();
+        let read = read_yaml(&wide).ok().unwrap();
+        assert_eq!(read.value.to_json(), "{\"a\":\"\u{1f600}\"}");
+    }
 
     #[test]
     fn json_has_the_value_of_its_yaml() {

@@ -63,9 +63,9 @@ impl Write<'_> {
                     "couldn't get version/kind; json parse error: {error}"
                 ))
             })?,
-            (Given::Text(bytes), Media::Yaml) => body::read_yaml(bytes).map_err(|error| {
-                unrecognized(format!("error converting YAML to JSON: yaml: {error}"))
-            })?,
+            (Given::Text(bytes), Media::Yaml) => {
+                body::read_yaml(bytes).map_err(|error| unrecognized(format!("yaml: {error}")))?
+            }
             (Given::Text(bytes), Media::Protobuf) => {
                 body::read_protobuf(bytes, gvk).map_err(|error| match &error {
                     ProtobufError::Object { kind, reason } => cannot(kind, reason),

@@ -39,6 +39,7 @@ mod body;
 pub mod custom;
 mod decode;
 mod definition;
+mod delete_options;
 mod edited;
 mod error;
 mod go_value;
@@ -69,6 +70,7 @@ pub use resource::Resource;
 pub mod internal {
     pub use crate::body::Media;
     pub use crate::definition::{approval, errors_of_definition};
+    pub use crate::delete_options::read_delete_options;
     pub use crate::resource::{
         Convert, builtin_resource, converting_resource, custom_resource, difference,
         missing_replicas,

@@ -32,6 +32,7 @@ pub(crate) struct Inner {
     pub(crate) ephemeral: Option<Part>,
     pub(crate) resize: Option<Part>,
     pub(crate) approval: Option<Part>,
+    pub(crate) finalize: Option<Part>,
     pub(crate) scale: Option<(Part, ScaleFields)>,
     pub(crate) patch_types: &'static [PatchType],
 }
@@ -54,6 +55,7 @@ impl Inner {
             ephemeral: self.ephemeral.as_ref().map(part),
             resize: self.resize.as_ref().map(part),
             approval: self.approval.as_ref().map(part),
+            finalize: self.finalize.as_ref().map(part),
             scale,
             ..self.clone()
         }
@@ -68,6 +70,7 @@ impl Inner {
             Subresource::EphemeralContainers => self.ephemeral.as_ref(),
             Subresource::Resize => self.resize.as_ref(),
             Subresource::Approval => self.approval.as_ref(),
+            Subresource::Finalize => self.finalize.as_ref(),
         }
     }
 }

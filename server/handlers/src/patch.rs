@@ -5,7 +5,7 @@ use fieldmanager_patch::internal::{is_unexpected, left};
 use fieldmanager_patch::{Error, Fault, PatchType, json_merge, json_patch, strategic};
 use fieldmanager_structural::internal::json_kind;
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
-use fieldmanager_value::{Kind, Map, Value};
+use fieldmanager_value::{Kind, List, Map, Value};
 
 use crate::body;
 use crate::edited::Edited;
@@ -185,7 +185,11 @@ impl Patch {
                 let wrong = operations
                     .iter()
                     .find(|operation| !operation.is_null() && operation.as_map().is_none());
-                wrong.map_or(Ok(()), |found| Err(refused(found, target)))
+                match (wrong, wrong_member(operations).filter(|_| validates)) {
+                    (Some(found), _) => Err(refused(found, target)),
+                    (None, Some(error)) => Err(Status::bad_request(error)),
+                    (None, None) => Ok(()),
+                }
             }
             (PatchType::Json, found) => Err(refused(
                 found,
@@ -216,6 +220,20 @@ impl Patch {
             _ => strict::faults(&self.text, &[]),
         }
     }
+}
+
+/// The error of strict decoding for the first member of an operation that is not a string.
+fn wrong_member(operations: &List) -> Option<String> {
+    let members = operations.iter().flat_map(|operation| {
+        let names = ["op", "path", "from"].into_iter();
+        names.filter_map(|name| Some((name, operation.get(name)?)))
+    });
+    let mut wrong = members.filter(|(_, value)| !value.is_null() && value.as_str().is_none());
+    let (name, value) = wrong.next()?;
+    Some(format!(
+        "error decoding patch: json: cannot unmarshal {} into Go struct field jsonPatchOp.{name} of type string",
+        json_kind(value)
+    ))
 }
 
 /// The answer to a patch that does not apply.

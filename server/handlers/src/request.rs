@@ -25,6 +25,8 @@ pub enum Subresource {
     Resize,
     /// `approval` of a CertificateSigningRequest.
     Approval,
+    /// `finalize` of a Namespace: the request changes the finalizers in the spec too.
+    Finalize,
 }
 
 impl Subresource {
@@ -38,6 +40,7 @@ impl Subresource {
             "ephemeralcontainers" => Subresource::EphemeralContainers,
             "resize" => Subresource::Resize,
             "approval" => Subresource::Approval,
+            "finalize" => Subresource::Finalize,
             _ => return None,
         })
     }
@@ -51,6 +54,7 @@ impl Subresource {
             Subresource::EphemeralContainers => "ephemeralcontainers",
             Subresource::Resize => "resize",
             Subresource::Approval => "approval",
+            Subresource::Finalize => "finalize",
         }
     }
 }

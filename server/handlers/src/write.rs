@@ -219,7 +219,7 @@ impl<'r> Write<'r> {
         }
         self.check_options(RequestKind::Apply)?;
         let config = body::read_yaml(&body.bytes())
-            .map_err(|error| Status::bad_request(format!("error encoding patch: {error}")))?;
+            .map_err(|error| Status::bad_request(format!("error encoding patch: yaml: {error}")))?;
 
         Ok(Sent::Config(config))
     }

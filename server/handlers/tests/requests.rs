@@ -280,7 +280,7 @@ fn malformed_protobuf_bodies_are_refused() {
         ),
         (
             b"k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod\x12\0",
-            "Pod in version \"v1\" cannot be handled as a ConfigMap: converting (v1.Pod) to (.ConfigMap): unknown conversion",
+            "Pod in version \"v1\" cannot be handled as a ConfigMap: converting (v1.Pod) to (core.ConfigMap): unknown conversion",
         ),
         (
             b"k8s\0\x0a\x07\x0a\x02v1\x12\x01X\x12\0",

@@ -174,26 +174,6 @@ impl Core {
         Ok(outcome)
     }
 
-    /// Both phases for the body of an action, of a kind. Returns the body and warnings.
-    pub(super) async fn admit_body(
-        &self,
-        call: &Call<'_>,
-        kind: &GroupVersionKind,
-        old: Option<&Value>,
-        body: Value,
-    ) -> Result<(Value, Vec<String>), Failure> {
-        let subject = Subject::of(call, kind, old.is_none());
-        let options = write_options(call, old.is_none());
-        let (mut body, mut warnings) = (body, Vec::new());
-        for phase in [AdmissionPhase::Mutate, AdmissionPhase::Validate] {
-            let made = self.run(phase, &subject, &options, old, Some(&body)).await;
-            let made = made.map_err(|denial| refused(&warnings, denial))?;
-            body = made.object.unwrap_or(body);
-            add_warnings(&mut warnings, made.warnings);
-        }
-        Ok((body, warnings))
-    }
-
     /// Both phases of a deletion. Returns warnings.
     pub(super) async fn admit_deletion(
         &self,

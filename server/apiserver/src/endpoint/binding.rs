@@ -47,9 +47,6 @@ impl Core {
 /// Behaviour: `Create` of `BindingREST` in `pkg/registry/core/pod/storage` of Kubernetes.
 fn check_binding(in_path: &str, binding: &Value) -> Result<(), Failure> {
     let name = text(binding, &["metadata", "name"]);
-    if in_path.is_empty() && name.is_empty() {
-        return Err(Failure::bad_request("Name parameter required."));
-    }
     if !in_path.is_empty() && in_path != name {
         let message = "name in URL does not match name in Binding object";
         return Err(Failure::bad_request(message));
@@ -57,6 +54,7 @@ fn check_binding(in_path: &str, binding: &Value) -> Result<(), Failure> {
 
     // The registry does not say that these faults are those of the request.
     match target_faults(binding).as_slice() {
+        [] if name.is_empty() => Err(Failure::bad_request("Name parameter required.")),
         [] => Ok(()),
         [fault] => Err(Failure::new(500, "", fault.clone())),
         all => Err(Failure::new(500, "", format!("[{}]", all.join(", ")))),

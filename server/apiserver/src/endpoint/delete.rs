@@ -11,6 +11,8 @@ use super::admission::{Subject, add_warnings};
 use super::definition::deleted_definition;
 use super::deletion::{DeleteOptions, DeletionEffect, own_grace};
 use super::failure::{Unwritten, until_written};
+use super::list::check_options;
+use super::selection::Selection;
 use super::{Answer, Call, Content, Core, Failure};
 use crate::collector::Propagation;
 use crate::object::{at_revision, finalizers, is_terminating, map, text, with};
@@ -44,6 +46,18 @@ impl Core {
         let key = call.served.key(call.namespace, call.name)?;
         let read = self.objects(call.served).get(&key, None).await;
         let entry = read.map_err(Failure::of_read)?.entry;
+        if options.is_unsafe && entry.is_some() {
+            let reason =
+                "unsafe deletion is not allowed because the object is decodable from storage";
+            return Err(Failure::of_object(
+                409,
+                "Conflict",
+                call,
+                |resource, name| {
+                    format!("Operation cannot be fulfilled on {resource} {name}: {reason}")
+                },
+            ));
+        }
         let deleted = until_written(entry, |live| async move {
             self.delete_entry(call.served, &live, options).await
         });
@@ -114,7 +128,7 @@ impl Core {
             Vec::new()
         };
         let is_removed = !is_marked && !is_nothing;
-        let is_accepted = options.orphan == Some(false) && !options.dry_run && is_marked;
+        let is_accepted = options.orphan == Some(false) && !options.dry_run && !is_removed;
         let code = if is_accepted { 202 } else { 200 };
 
         // The object after it.
@@ -191,10 +205,10 @@ impl Core {
     }
 
     pub(super) async fn delete_collection(&self, call: &Call<'_>) -> Result<Answer, Failure> {
-        let options = DeleteOptions {
-            is_one_of_many: true,
-            ..DeleteOptions::of(call)?
-        };
+        // The options of the list are checked before those of the deletions.
+        Selection::of(call)?;
+        check_options(call.query, false)?;
+        let options = DeleteOptions::of_collection(call)?;
         let deleted = self.delete_selected(call, &options).await;
         options.warned(call, deleted)
     }
@@ -204,9 +218,9 @@ impl Core {
         call: &Call<'_>,
         options: &DeleteOptions,
     ) -> Result<Answer, Failure> {
-        let (entries, revision) = self.selected(call).await?;
+        let mut page = self.page(call).await?;
         let (mut items, mut warnings) = (Vec::new(), Vec::new());
-        for entry in entries {
+        for entry in std::mem::take(&mut page.items) {
             // Each object is deleted at its newest state, and one that another request deleted meanwhile is left out.
             let deleted = until_written(Some(entry), |live| async move {
                 let answer = self.delete_entry(call.served, &live, options).await?;
@@ -222,9 +236,7 @@ impl Core {
         let listed = super::Listed {
             items,
             are_stored: false,
-            revision: Some(revision),
-            next: String::new(),
-            remaining: None,
+            ..page
         };
         Ok(Answer {
             warnings,

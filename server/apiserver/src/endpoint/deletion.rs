@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use fieldmanager_access::User;
+use fieldmanager_handlers::internal::read_delete_options;
 use fieldmanager_managedfields::{Status, Time};
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::{List, Value};
 
-use super::body::read_body;
 use super::{Answer, Call, Failure, with_warning};
 use crate::collector::Propagation;
 use crate::object::{
@@ -20,6 +20,9 @@ use crate::registry::Served;
 /// 9999-12-31T23:59:59Z, the last time that an object can have.
 const LAST_SECOND: i64 = 253_402_300_799;
 
+/// The option that deletes an object only if it cannot be read.
+const UNSAFE: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
+
 /// The options of a deletion.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeleteOptions {
@@ -30,6 +33,8 @@ pub(super) struct DeleteOptions {
     /// `orphanDependents`; false makes the answer 202 while dependents remain.
     pub(super) orphan: Option<bool>,
     pub(super) dry_run: bool,
+    /// Whether only an object that cannot be read is deleted.
+    pub(super) is_unsafe: bool,
     /// Whether the object is one of a collection.
     pub(super) is_one_of_many: bool,
     /// Whose deletion it is, if admission is asked.
@@ -57,11 +62,10 @@ impl DeleteOptions {
 
     /// The options of the body, or, without one, of the query.
     pub(super) fn of(call: &Call<'_>) -> Result<Self, Failure> {
-        let kind = GroupVersionKind::new("meta.k8s.io", "v1", "DeleteOptions");
         let options = if call.body.is_empty() {
             in_query(call.query)?
         } else {
-            read_body(call, &kind)?
+            read_delete_options(call.content_type, call.body)?
         };
         Ok(DeleteOptions {
             user: Some(Arc::new(call.user.clone())),
@@ -154,9 +158,12 @@ impl DeleteOptions {
             ));
         }
 
+        let is_unsafe = own(UNSAFE).and_then(Value::as_bool) == Some(true);
+        if is_unsafe {
+            errors.extend(beside_unsafe(options));
+        }
         if !errors.is_empty() {
-            let kind = GroupVersionKind::new("meta.k8s.io", "", "DeleteOptions");
-            return Err(Status::invalid(&kind, "", &errors).into());
+            return Err(invalid_options(&errors));
         }
 
         let precondition = |name: &str| {
@@ -169,8 +176,23 @@ impl DeleteOptions {
             propagation,
             orphan,
             dry_run: !dry_run.is_empty(),
+            is_unsafe,
             is_one_of_many: false,
             user: None,
+        })
+    }
+
+    /// The options of the deletion of each object of a collection.
+    pub(super) fn of_collection(call: &Call<'_>) -> Result<Self, Failure> {
+        let options = Self::of(call)?;
+        if options.is_unsafe {
+            let detail =
+                "is not allowed with DELETECOLLECTION, try again after removing the option";
+            return Err(invalid_options(&[unsafe_fault(detail)]));
+        }
+        Ok(DeleteOptions {
+            is_one_of_many: true,
+            ..options
         })
     }
 
@@ -385,9 +407,41 @@ pub(super) fn own_grace(live: &Value) -> i64 {
     grace.unwrap_or_default()
 }
 
+/// 422 about the options.
+fn invalid_options(errors: &[FieldError]) -> Failure {
+    let kind = GroupVersionKind::new("meta.k8s.io", "", "DeleteOptions");
+    Status::invalid(&kind, "", errors).into()
+}
+
+fn unsafe_fault(detail: &str) -> FieldError {
+    FieldError::invalid(FieldPath::root(UNSAFE), true, detail)
+}
+
+/// The faults of options beside the one for objects that cannot be read.
+fn beside_unsafe(options: &Value) -> impl Iterator<Item = FieldError> {
+    let names = [
+        "propagationPolicy",
+        "orphanDependents",
+        "gracePeriodSeconds",
+        "preconditions",
+    ];
+    let given = names
+        .into_iter()
+        .filter(|name| options.get(name).is_some_and(|value| !value.is_null()));
+    given.map(|name| unsafe_fault(&format!("cannot be set together with .{name}")))
+}
+
 /// The options that a query has.
 fn in_query(query: &Query) -> Result<Value, Failure> {
     let dry_run: List = query.all("dryRun").map(Value::from).collect();
+    // An empty precondition is none.
+    let preconditions = ["uid", "resourceVersion"].into_iter();
+    let preconditions = preconditions.filter_map(|name| {
+        let text = query.get(name).filter(|text| !text.is_empty())?;
+        Some((name, text.into()))
+    });
+    let preconditions = map(preconditions);
+    let has_preconditions = preconditions.as_map().is_some_and(|map| !map.is_empty());
     let fields = [
         (
             "gracePeriodSeconds",
@@ -402,6 +456,8 @@ fn in_query(query: &Query) -> Result<Value, Failure> {
             query.get("propagationPolicy").map(Value::from),
         ),
         ("dryRun", Some(Value::List(dry_run))),
+        (UNSAFE, query.optional_flag(UNSAFE).map(Value::from)),
+        ("preconditions", has_preconditions.then_some(preconditions)),
     ];
     Ok(map(fields
         .into_iter()

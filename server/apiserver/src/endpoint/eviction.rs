@@ -21,6 +21,27 @@ use crate::table::selector_text;
 /// The condition of a budget that says whether it allows a disruption.
 const ALLOWED: &str = "DisruptionAllowed";
 
+/// Refuses an eviction whose options have other dry runs than the request.
+fn check_dry_run(call: &Call<'_>, options: Option<&Value>) -> Result<(), Failure> {
+    let asked: Vec<&str> = call.query.all("dryRun").collect();
+    let own = options.and_then(|options| options.get("dryRun")?.as_list());
+    let own: Vec<&str> = own
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    if asked.is_empty() || own.is_empty() || asked == own {
+        return Ok(());
+    }
+    let (asked, own) = (asked.join(" "), own.join(" "));
+    let text = "Non-matching dry-run options in request and content";
+    Err(Failure::new(
+        500,
+        "",
+        format!("{text}: [{asked}] and [{own}]"),
+    ))
+}
+
 impl Core {
     /// `POST` of `pods/eviction`.
     pub(super) async fn evict(&self, call: &Call<'_>) -> Result<Answer, Failure> {
@@ -39,6 +60,7 @@ impl Core {
     /// Deletes the Pod that an eviction names.
     async fn evict_pod(&self, call: &Call<'_>, eviction: &Value) -> Result<(), Failure> {
         let options = eviction.get("deleteOptions");
+        check_dry_run(call, options)?;
         let mut options = DeleteOptions::read(&options.cloned().unwrap_or_default())?;
         options.dry_run |= call.query.all("dryRun").next().is_some();
         let key = call.served.key(call.namespace, call.name)?;

@@ -129,6 +129,16 @@ impl Failure {
         )
     }
 
+    /// The failure of a create whose object has a `generateName`, with or without a name: the client may try again.
+    pub(super) fn of_generated_name(mut self) -> Self {
+        let more = ", the server was not able to generate a unique name for the object";
+        self.status.message.push_str(more);
+        Failure {
+            retry_after: 1,
+            ..self
+        }
+    }
+
     /// 404: the object of a request does not exist.
     pub(crate) fn not_found(call: &Call<'_>) -> Self {
         Failure::of_object(404, "NotFound", call, |resource, name| {

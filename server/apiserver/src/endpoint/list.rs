@@ -3,89 +3,58 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
 use fieldmanager_managedfields::Status;
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::internal::proceed;
-use serde::{Deserialize, Serialize};
 
-use super::read::too_large;
+use super::paging::{read_token, token};
+use super::read::{too_large, wanted_revision};
 use super::selection::Selection;
 use super::{Answer, Call, Content, Core, Failure, Listed};
 use crate::query::Query;
 use crate::registry::Served;
-use crate::store::{Entry, Key, List, Revision, StoreError};
+use crate::store::{Key, List, Revision, StoreError};
 use crate::watch::{Predicate, Start, WatchRequest};
 
-/// The token of a page, in the form of kube-apiserver.
-#[derive(Serialize, Deserialize)]
-struct Token {
-    #[serde(rename = "v")]
-    version: String,
-    /// The revision of the pages; -1 for the current one.
-    #[serde(rename = "rv", default)]
-    revision: i64,
-    /// The key after which the page begins, without the prefix of the collection, and a zero byte.
-    #[serde(default)]
-    start: String,
+/// What is read of a collection.
+struct PageBounds {
+    limit: Option<usize>,
+    /// The key after which a page begins.
+    after: Option<Key>,
+    at: Option<Revision>,
 }
-
-const TOKEN_VERSION: &str = "meta.k8s.io/v1";
 
 impl Core {
     pub(super) async fn list(&self, call: &Call<'_>) -> Result<Answer, Failure> {
-        let selection = Selection::of(call)?;
-        check_options(call.query, false)?;
-        let limit =
-            usize::try_from(call.query.number("limit")?.unwrap_or_default()).unwrap_or_default();
-        let prefix = call.served.prefix(call.namespace)?;
-        let wanted = self.wanted_revision(call)?;
-        let next = call.query.text("continue");
-        let (after, at) = match next {
-            "" => (None, None),
-            next => {
-                if !["", "0"].contains(&call.query.text("resourceVersion")) {
-                    let message = "specifying resource version is not allowed when using continue";
-                    return Err(Failure::bad_request(message));
-                }
-                let (key, at) = read_token(next, prefix.as_str()).map_err(|message| {
-                    Failure::bad_request(format!("invalid continue token: {message}"))
-                })?;
-                (Some(key), at)
-            }
-        };
-
-        // A page asks for exactly its revision, as all pages of a list have one. Otherwise a revision is a lower bound.
-        let matching = call.query.text("resourceVersionMatch");
-        let exact = matching == "Exact" || (matching.is_empty() && limit > 0);
-        let at = at.or(wanted.filter(|_| exact));
-        let expired = |error| compacted(error, next, prefix.as_str(), call.served);
-        at.map_or(Ok(()), |at| self.oldest_listed.check(at))
-            .map_err(expired)?;
-        let at = at.or(call.stale);
-        if let Some(wanted) = wanted.filter(|_| !exact) {
-            let current = self.store.revision().await?;
-            if wanted > current {
-                return Err(too_large(wanted, current));
+        let mut listed = self.page(call).await?;
+        // What is as it is stored is read when it is written.
+        if !listed.are_stored {
+            for entry in &mut listed.items {
+                entry.object = call.served.read(entry);
             }
         }
+        Ok(Answer::new(200, Content::List(listed)))
+    }
+
+    /// The stored objects that a request selects: all, or a page of them.
+    pub(super) async fn page(&self, call: &Call<'_>) -> Result<Listed, Failure> {
+        let selection = Selection::of(call)?;
+        check_options(call.query, false)?;
+        let prefix = call.served.prefix(call.namespace)?;
+        let PageBounds { limit, after, at } = self.bounds(call, prefix.as_str()).await?;
 
         // The number of objects that remain is known only without a selection, as in kube-apiserver.
         let everything = selection.is_everything();
-        // A selection may match few objects, so it is read whole.
-        let wanted = (limit > 0 && everything).then_some(limit);
         let list = List {
             after,
-            limit: wanted,
+            // A selection may match few objects, so it is read whole.
+            limit: limit.filter(|_| everything),
             at,
             ..List::new(prefix.clone())
         };
-        let page = self
-            .objects(call.served)
-            .list(list)
-            .await
-            .map_err(expired)?;
+        let next = call.query.text("continue");
+        let page = self.objects(call.served).list(list).await;
+        let page = page.map_err(|error| compacted(error, next, prefix.as_str(), call.served))?;
 
         let revision = page.revision;
         let number = i64::try_from(revision.get()).unwrap_or(i64::MAX);
@@ -101,20 +70,13 @@ impl Core {
         let entries = page.entries.into_iter().enumerate();
 
         for (index, entry) in entries.take_while(|_| proceed(1)) {
-            // An item that another list had is not even read.
-            let read = !(listed.are_stored && everything);
-            let object = read.then(|| call.served.read(&entry));
-            if object
-                .as_ref()
-                .is_some_and(|object| !selection.matches(object))
-            {
+            // An object is read only if its fields or labels decide.
+            if !everything && !selection.matches(&call.served.read(&entry)) {
                 continue;
             }
-            let object = object.filter(|_| !listed.are_stored);
-            let object = object.unwrap_or(entry.object);
-            listed.items.push(Entry { object, ..entry });
+            listed.items.push(entry);
 
-            if limit > 0 && listed.items.len() == limit {
+            if limit == Some(listed.items.len()) {
                 let more = page.remaining > 0 || index + 1 < count;
                 let last = listed.items.last().filter(|_| more);
                 listed.next = last.map_or_else(String::new, |last| token_after(&last.key));
@@ -123,27 +85,56 @@ impl Core {
             }
         }
 
-        Ok(Answer::new(200, Content::List(listed)))
+        Ok(listed)
     }
 
-    /// All stored objects of a collection that a request selects, and the revision at which they were read.
-    pub(super) async fn selected(
-        &self,
-        call: &Call<'_>,
-    ) -> Result<(Vec<Entry>, Revision), Failure> {
-        let selection = Selection::of(call)?;
-        check_options(call.query, false)?;
-        let page = self
-            .objects(call.served)
-            .list(List::new(call.served.prefix(call.namespace)?))
-            .await
-            .map_err(|error| Failure::of_list(error, call.served))?;
-        let is_selected = |entry: &Entry| proceed(1) && selection.matches(&call.served.read(entry));
+    /// The first and the last item of a page, and its revision.
+    ///
+    /// Behaviour: `ValidateListOptions` of `k8s.io/apiserver/pkg/storage`, and `ShouldDelegateList` of its cache.
+    async fn bounds(&self, call: &Call<'_>, prefix: &str) -> Result<PageBounds, Failure> {
+        let limit = call.query.number("limit")?.unwrap_or_default();
+        let version = call.query.text("resourceVersion");
+        let next = call.query.text("continue");
+        // A list at any version is one of the cache, which has no pages.
+        let is_any = version == "0" && next.is_empty();
+        let limit = usize::try_from(limit).ok();
+        let limit = limit.filter(|limit| *limit > 0 && !is_any);
+        // The revision of a page, or one that is asked for exactly, must not be compacted.
+        let kept = |at: Option<Revision>| {
+            let checked = at.map_or(Ok(()), |at| self.oldest_listed.check(at));
+            checked.map_err(|error| compacted(error, next, prefix, call.served))?;
+            Ok::<_, Failure>(at.or(call.stale))
+        };
 
-        Ok((
-            page.entries.into_iter().filter(is_selected).collect(),
-            page.revision,
-        ))
+        if !next.is_empty() {
+            let (key, at) = read_token(next, prefix)?;
+            if !["", "0"].contains(&version) {
+                let message = "specifying resource version is not allowed when using continue";
+                return Err(Failure::bad_request(message));
+            }
+            return Ok(PageBounds {
+                limit,
+                after: Some(key),
+                at: kept(at)?,
+            });
+        }
+
+        let wanted = wanted_revision(call)
+            .map_err(|fault| Failure::bad_request(format!("invalid resource version: {fault}")))?;
+        // All pages of a list have one revision. Without a limit, a revision is a lower bound.
+        let matching = call.query.text("resourceVersionMatch");
+        let exact = matching == "Exact" || (matching.is_empty() && limit.is_some());
+        if let Some(wanted) = wanted.filter(|_| !exact) {
+            let current = self.store.revision().await?;
+            if wanted > current {
+                return Err(too_large(wanted, current));
+            }
+        }
+        Ok(PageBounds {
+            limit,
+            after: None,
+            at: kept(wanted.filter(|_| exact))?,
+        })
     }
 
     /// Whether a resource has no stored objects.
@@ -155,15 +146,13 @@ impl Core {
     pub(super) fn watched(&self, call: &Call<'_>) -> Result<Answer, Failure> {
         let selection = Selection::of(call)?;
         check_options(call.query, true)?;
+        let from = wanted_revision(call).map_err(|fault| Failure::new(500, "", fault))?;
         let seconds = call.query.number("timeoutSeconds")?;
         let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok());
         let (served, presented) = (call.served.clone(), call.served.clone());
         let request = WatchRequest {
             prefix: served.prefix(call.namespace)?,
-            start: match (
-                call.query.optional_flag("sendInitialEvents"),
-                self.wanted_revision(call)?,
-            ) {
+            start: match (call.query.optional_flag("sendInitialEvents"), from) {
                 (Some(true), from) => Start::Initial(from),
                 (None, None) => Start::Initial(None),
                 (Some(false), None) => Start::Now,
@@ -186,54 +175,6 @@ impl Core {
         };
 
         Ok(Answer::new(200, Content::Watch(served, request)))
-    }
-}
-
-/// The token of the page after a key, at a revision or, with -1, at the current one.
-fn token(after: &Key, revision: i64, prefix: &str) -> String {
-    let start = after.as_str().strip_prefix(prefix).unwrap_or_default();
-    let token = Token {
-        version: TOKEN_VERSION.to_owned(),
-        revision,
-        start: format!("{start}\0"),
-    };
-    URL_SAFE_NO_PAD.encode(serde_json::to_vec(&token).unwrap_or_default())
-}
-
-/// The key and the revision of a token. The error is a message.
-fn read_token(token: &str, prefix: &str) -> Result<(Key, Option<Revision>), String> {
-    let invalid = |detail: &str| format!("continue key is not valid: {detail}");
-    let bytes = URL_SAFE_NO_PAD
-        .decode(token)
-        .or_else(|_| URL_SAFE.decode(token));
-    let bytes = bytes.map_err(|error| invalid(&error.to_string()))?;
-    let token: Token =
-        serde_json::from_slice(&bytes).map_err(|error| invalid(&error.to_string()))?;
-
-    if token.version != TOKEN_VERSION {
-        return Err(format!(
-            "continue key is not valid: server does not recognize this encoded version {}",
-            token.version
-        ));
-    }
-
-    let start = token.start.trim_end_matches('\0');
-    if start.is_empty() {
-        return Err(
-            "continue key is not valid: encoded start key empty (version meta.k8s.io/v1)"
-                .to_owned(),
-        );
-    }
-
-    let key: Key = format!("{prefix}{start}")
-        .parse()
-        .map_err(|_| invalid(&token.start))?;
-    match token.revision {
-        0 => {
-            Err("continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)"
-                .to_owned())
-        }
-        revision => Ok((key, u64::try_from(revision).ok().and_then(Revision::new))),
     }
 }
 
@@ -267,7 +208,10 @@ pub(super) fn check_options(query: &Query, is_watch: bool) -> Result<(), Failure
     let version = query.text("resourceVersion");
     let is_set = !matching.is_empty();
     let initial = query.get("sendInitialEvents").is_some();
-    let continued = is_set && !query.text("continue").is_empty();
+    // A watch that begins with the stored objects is one for their state, which takes a match of its own.
+    let is_initial =
+        is_watch && query.get("sendInitialEvents").is_none() && ["", "0"].contains(&version);
+    let continued = (is_set || is_initial) && !query.text("continue").is_empty();
     let newest = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
     let alone = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
     let without = "resourceVersionMatch is forbidden unless resourceVersion is provided";

@@ -14,7 +14,7 @@ impl Core {
             return Err(Failure::bad_request(message));
         }
         let key = call.served.key(call.namespace, call.name)?;
-        let wanted = self.wanted_revision(call)?;
+        let wanted = wanted_revision(call).map_err(|fault| Failure::new(500, "", fault))?;
         let objects = self.objects(call.served);
         let read = objects.get(&key, call.stale).await;
         let read = read.map_err(Failure::of_read)?;
@@ -38,17 +38,23 @@ impl Core {
 
         Ok(Answer::object(200, object))
     }
+}
 
-    /// The `resourceVersion` of a read; `None` if any version will do.
-    pub(super) fn wanted_revision(&self, call: &Call<'_>) -> Result<Option<Revision>, Failure> {
-        match call.query.text("resourceVersion") {
-            "" | "0" => Ok(None),
-            text => Revision::parse(text).map(Some).ok_or_else(|| {
-                let message = format!("resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax");
-                Failure::bad_request(message)
-            }),
-        }
+/// The `resourceVersion` of a read; `None` if any version will do. The error has the words of Go.
+pub(super) fn wanted_revision(call: &Call<'_>) -> Result<Option<Revision>, String> {
+    let text = call.query.text("resourceVersion");
+    if text.is_empty() {
+        return Ok(None);
     }
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    let fault = match text.parse() {
+        Ok(revision) if is_number => return Ok(Revision::new(revision)),
+        _ if is_number => "value out of range",
+        _ => "invalid syntax",
+    };
+    Err(format!(
+        "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: {fault}"
+    ))
 }
 
 /// 504: the store has not reached the version that a read asks for.

@@ -33,6 +33,11 @@ impl Selection {
         }
 
         // The path of one object selects it by its name.
+        let is_other = |own| own != Some(call.name);
+        if !call.name.is_empty() && !fields.is_empty() && is_other(fields.exact("metadata.name")) {
+            let message = "fieldSelector metadata.name doesn't match requested name";
+            return Err(Failure::bad_request(message));
+        }
         let fields = if call.name.is_empty() {
             fields
         } else {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use fieldmanager_access::User;
 use fieldmanager_access::tokens::{LAST_USED, TokenIssuer, TokenRequest, day_of_use};
+use fieldmanager_handlers::Resource;
 use fieldmanager_value::Value;
 
 use super::admission::refused;
-use super::body::read_body;
 use super::failure::internal;
 use super::{Answer, Call, Core, Failure, Verb};
 use crate::access::{Peer, admin, bearer};
@@ -165,9 +165,11 @@ impl Core {
         let issuer = self.issuer()?;
         let facts = call.served.facts.subresource("token");
         let kind = facts.ok_or_else(Failure::resource_not_found)?;
-        let body = read_body(call, &kind.kind)?;
-        let (body, warnings) = self.admit_body(call, &kind.kind, None, body).await?;
-        let granted = self.granted(call, issuer, &body).await;
+        let handlers =
+            Resource::builtin(&kind.kind).map_err(|error| internal(error.to_string()))?;
+        let outcome = self.question(call, &handlers, |_| Ok(())).await?;
+        let warnings = outcome.warnings;
+        let granted = self.granted(call, issuer, &outcome.object).await;
         let mut answer = granted.map_err(|failure| refused(&warnings, failure))?;
         answer.warnings.splice(..0, warnings);
         Ok(answer)

@@ -78,7 +78,12 @@ impl Core {
 
             if let Some(entry) = current {
                 let refusal = Refused::from(handlers.exists(&call.served.live(&entry)));
-                return Err(admission::refused(&outcome.warnings, refusal));
+                let failure = admission::refused(&outcome.warnings, refusal);
+                return Err(if generated {
+                    failure.of_generated_name()
+                } else {
+                    failure
+                });
             }
             if attempt >= ATTEMPTS {
                 return Err(internal(

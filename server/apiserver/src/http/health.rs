@@ -1,6 +1,6 @@
 //! `/healthz`, `/livez` and `/readyz`.
 
-use http::Response;
+use http::{HeaderValue, Response, header};
 
 use super::message::{Body, Head, full, response};
 use crate::endpoint::Failure;
@@ -82,7 +82,12 @@ pub(super) fn health(
         Some(_) => return Err(Failure::path_not_found()),
     };
 
-    Ok(response(200, "text/plain; charset=utf-8", full(text)))
+    let mut answer = response(200, "text/plain; charset=utf-8", full(text));
+    let nosniff = HeaderValue::from_static("nosniff");
+    answer
+        .headers_mut()
+        .insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    Ok(answer)
 }
 
 /// The line about checks that no endpoint has.

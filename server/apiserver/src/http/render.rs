@@ -91,10 +91,10 @@ pub(super) fn discovery(
     aggregated: impl FnOnce() -> Document,
 ) -> Result<Response<Body>, Failure> {
     let format = Format::of(head.header(header::ACCEPT), Place::Discovery)?;
-    let mut response = match format.form {
-        Form::AggregatedDiscovery => document(head, aggregated(), &format.content_type()),
-        _ => text(head, plain())?,
-    };
+    if format.form != Form::AggregatedDiscovery {
+        return text(head, plain());
+    }
+    let mut response = document(head, aggregated(), &format.content_type());
     response
         .headers_mut()
         .insert(header::VARY, HeaderValue::from_static("Accept"));

@@ -69,6 +69,13 @@ impl FieldSelector {
         self
     }
 
+    /// Returns the value that a field must have.
+    pub(crate) fn exact(&self, label: &str) -> Option<&str> {
+        let mut terms = self.0.iter();
+        let term = terms.find(|term| term.is_equal && term.label == label)?;
+        Some(&term.value)
+    }
+
     /// Reports whether the selector selects everything.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -162,7 +162,10 @@ impl Builtin {
         (!is_own).then(|| {
             format!(
                 "converting ({}.{}) to ({}.{}): unknown conversion",
-                named.version, named.kind, own.group, own.kind
+                named.version,
+                named.kind,
+                package(self.description().internal_group()),
+                own.kind
             )
         })
     }
@@ -556,7 +559,17 @@ impl Kind for Builtin {
     }
 }
 
-fn not_registered(kind: &GroupVersionKind) -> String {
+/// The Go package of the internal types of a group.
+fn package(group: &str) -> &str {
+    match group.split('.').next().unwrap_or_default() {
+        "" => "core",
+        "internal" => "apiserverinternal",
+        name => name,
+    }
+}
+
+/// The message of a scheme of Kubernetes that does not have a kind.
+pub(crate) fn not_registered(kind: &GroupVersionKind) -> String {
     let version = if kind.version == INTERNAL {
         format!("the internal version of group \"{}\"", kind.group)
     } else {
