@@ -6,25 +6,10 @@
 //! Behaviour: `k8s.io/apiserver/pkg/storage/etcd3/compact.go`.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::endpoint::Core;
 use crate::store::{Revision, StoreError};
-
-/// The oldest revision of which lists are answered.
-#[derive(Default)]
-pub(crate) struct OldestListed(AtomicU64);
-
-impl OldestListed {
-    /// The error of a list at a revision that is older.
-    pub(crate) fn check(&self, requested: Revision) -> Result<(), StoreError> {
-        match Revision::new(self.0.load(Ordering::SeqCst)) {
-            Some(oldest) if requested < oldest => Err(StoreError::Compacted { requested, oldest }),
-            _ => Ok(()),
-        }
-    }
-}
 
 /// Ends revisions that are older than a time, until the store is closed. Each lasts up to twice that time.
 pub(crate) async fn run(core: Arc<Core>, interval: Duration) {
@@ -47,9 +32,7 @@ async fn compact(core: &Core, oldest: Option<Revision>) -> Result<Revision, Stor
         if core.store.is_shared() {
             core.store.compact(oldest).await?;
         }
-        core.oldest_listed
-            .0
-            .fetch_max(oldest.get(), Ordering::SeqCst);
+        core.oldest_listed.raise(oldest);
     }
     core.store.revision().await
 }

@@ -3,6 +3,7 @@
 //! Behaviour: `k8s.io/apiserver/pkg/util/flowcontrol`.
 
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use fieldmanager_access::{Attributes, User};
 use fieldmanager_structural::internal::ObjectExt as _;
@@ -29,6 +30,37 @@ impl Flow {
     pub(crate) fn note(self, headers: &mut HeaderMap) {
         headers.insert("x-kubernetes-pf-flowschema-uid", self.schema);
         headers.insert("x-kubernetes-pf-prioritylevel-uid", self.level);
+    }
+}
+
+/// The flow schemas that requests match, as long as neither they nor the priority levels are written.
+#[derive(Default)]
+pub(crate) struct KnownFlows(Mutex<Option<FlowsOf>>);
+
+struct FlowsOf {
+    schemas: Arc<Vec<Value>>,
+    levels: Arc<Vec<Value>>,
+    flows: Arc<FlowSchemas>,
+}
+
+impl KnownFlows {
+    /// The flow schemas of these objects.
+    pub(crate) fn of(&self, schemas: Arc<Vec<Value>>, levels: Arc<Vec<Value>>) -> Arc<FlowSchemas> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Lists are replaced as a whole, so equal pointers are equal objects.
+        let is_current = |known: &&FlowsOf| {
+            Arc::ptr_eq(&known.schemas, &schemas) && Arc::ptr_eq(&known.levels, &levels)
+        };
+        if let Some(known) = known.as_ref().filter(is_current) {
+            return known.flows.clone();
+        }
+        let flows = Arc::new(FlowSchemas::new(&schemas, &levels));
+        *known = Some(FlowsOf {
+            schemas,
+            levels,
+            flows: flows.clone(),
+        });
+        flows
     }
 }
 

@@ -36,6 +36,7 @@
 
 mod apply;
 mod body;
+mod conversion;
 pub mod custom;
 mod decode;
 mod definition;
@@ -69,11 +70,11 @@ pub use resource::Resource;
 #[doc(hidden)]
 pub mod internal {
     pub use crate::body::Media;
+    pub use crate::conversion::Convert;
     pub use crate::definition::{approval, errors_of_definition};
     pub use crate::delete_options::read_delete_options;
     pub use crate::resource::{
-        Convert, builtin_resource, converting_resource, custom_resource, difference,
-        missing_replicas,
+        builtin_resource, converting_resource, custom_resource, difference, missing_replicas,
     };
     pub use crate::status::unsupported_media_type;
 }

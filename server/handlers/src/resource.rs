@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use fieldmanager_fieldpath::ApiVersion;
 use fieldmanager_managedfields::internal::{Difference, compare_objects, merge_unowned_fields};
-use fieldmanager_managedfields::{
-    ConvertError, Error, FieldManager, FieldManagerBuilder, ObjectConverter, Status,
-};
+use fieldmanager_managedfields::{Error, FieldManager, FieldManagerBuilder, Status};
 use fieldmanager_openapi::Types;
 use fieldmanager_patch::PatchType;
 use fieldmanager_structural::GroupVersionKind;
@@ -15,6 +13,7 @@ use fieldmanager_structural::crd::{CustomResource, Scope};
 use fieldmanager_value::{Str, Value};
 
 use crate::body::Given;
+use crate::conversion::{By, Convert};
 use crate::error::ResourceError;
 use crate::kind::builtin::Builtin;
 use crate::kind::custom::Custom;
@@ -39,21 +38,6 @@ const BUILT_IN: [PatchType; 4] = [
 
 /// The types of patches that custom resources accept.
 const CUSTOM: [PatchType; 3] = [PatchType::Json, PatchType::Merge, PatchType::Apply];
-
-/// Makes an object have another `apiVersion`. The error is a message.
-pub type Convert = dyn Fn(&Value, &str) -> Result<Value, String> + Send + Sync;
-
-/// The conversion of a field manager.
-struct By(Arc<Convert>);
-
-impl ObjectConverter for By {
-    fn convert(&self, object: &Value, version: &ApiVersion) -> Result<Value, ConvertError> {
-        (self.0)(object, version.as_str()).map_err(|message| ConvertError::Failed {
-            version: version.clone(),
-            message,
-        })
-    }
-}
 
 /// One kind at one version, for requests to its objects and their subresources. Cheap to clone.
 ///

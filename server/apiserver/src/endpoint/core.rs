@@ -8,22 +8,21 @@ use fieldmanager_managedfields::Interner;
 use fieldmanager_value::Value;
 
 use super::cursors::Cursors;
-use super::flow_schemas::KnownFlows;
 use super::inert::Inert;
 use super::recounts::Recounts;
 use super::siblings::Siblings;
 use crate::access::{Access, AccessOptions};
 use crate::admission_metrics::AdmissionMetrics;
-use crate::compaction::OldestListed;
 use crate::documents::Documents;
 use crate::encoded::Encoded;
+use crate::flows::KnownFlows;
 use crate::limits::Limits;
 use crate::log::{ExportHistory, History, Recorded, Recorder};
 use crate::network::ServiceNetwork;
 use crate::participants::{Lists, Participants};
 use crate::registry::{Registry, Served};
 use crate::source::Source;
-use crate::store::{Key, SharedStore};
+use crate::store::{Key, OldestListed, SharedStore};
 
 /// The state of a server.
 pub(crate) struct Core {

@@ -1,6 +1,6 @@
 //! The flow schemas of the store: the flow of each request, and their conditions.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use fieldmanager_access::Attributes;
 use fieldmanager_admission::Cluster;
@@ -9,7 +9,7 @@ use fieldmanager_value::{List, Value};
 use futures::future::BoxFuture;
 
 use super::{Core, Failure, Verb};
-use crate::flows::{Flow, FlowSchemas, has_flow, level_of};
+use crate::flows::{Flow, has_flow, level_of};
 use crate::object::{map, text, with, with_metadata};
 use crate::query::Query;
 use crate::registry::Served;
@@ -24,36 +24,6 @@ const MANAGER: &str = "api-priority-and-fairness-config-consumer-v1";
 /// What it owns of a flow schema.
 const OWNED: &str = r#"{"f:status":{"f:conditions":{"k:{\"type\":\"Dangling\"}":{".":{},"f:lastTransitionTime":{},
     "f:message":{},"f:reason":{},"f:status":{},"f:type":{}}}}}"#;
-
-/// The flow schemas that requests match, as long as neither they nor the priority levels are written.
-#[derive(Default)]
-pub(super) struct KnownFlows(Mutex<Option<FlowsOf>>);
-
-struct FlowsOf {
-    schemas: Arc<Vec<Value>>,
-    levels: Arc<Vec<Value>>,
-    flows: Arc<FlowSchemas>,
-}
-
-impl KnownFlows {
-    fn of(&self, schemas: Arc<Vec<Value>>, levels: Arc<Vec<Value>>) -> Arc<FlowSchemas> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Lists are replaced as a whole, so equal pointers are equal objects.
-        let is_current = |known: &&FlowsOf| {
-            Arc::ptr_eq(&known.schemas, &schemas) && Arc::ptr_eq(&known.levels, &levels)
-        };
-        if let Some(known) = known.as_ref().filter(is_current) {
-            return known.flows.clone();
-        }
-        let flows = Arc::new(FlowSchemas::new(&schemas, &levels));
-        *known = Some(FlowsOf {
-            schemas,
-            levels,
-            flows: flows.clone(),
-        });
-        flows
-    }
-}
 
 impl Core {
     /// The flow of a request; `None` if it has no priority, or matches no flow schema.

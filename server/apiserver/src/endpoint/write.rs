@@ -42,12 +42,11 @@ impl Core {
             let suffix = self.source.suffix();
             let request = self.request(call, &options, now, &uid).name_suffix(&suffix);
             let pending = handlers.begin(&request, Method::Create, None, call.body)?;
-            let (outcome, allocations) = self.completed(call, pending, None).await?;
+            let (mut outcome, allocations) = self.completed(call, pending, None).await?;
             // The handlers may generate the name, so the key is known only now.
             let key = call
                 .served
                 .key(call.namespace, text(&outcome.object, &["metadata", "name"]))?;
-            let mut outcome = outcome;
             // A dry run finds a name that is taken as a write would, and leaves nothing behind.
             let written = if dry_run {
                 match objects.get(&key, None).await?.entry {

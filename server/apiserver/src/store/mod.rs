@@ -40,6 +40,7 @@ mod key;
 mod log;
 mod memory;
 mod objects;
+mod oldest;
 mod revision;
 mod size;
 
@@ -62,6 +63,7 @@ pub use key::{InvalidKey, Key, KeyParts, Prefix};
 pub use log::{HistoryLimits, MemoryStats};
 pub use memory::Memory;
 pub use objects::Snapshot;
+pub(crate) use oldest::OldestListed;
 pub use revision::Revision;
 pub(crate) use size::unshared_bytes;
 

@@ -41,8 +41,8 @@ pub(crate) type Function = fn(&Value, Option<&Value>) -> Option<Value>;
 /// The rules of kinds, each of which is read when it is needed: reading all takes longer than starting a server.
 #[derive(Debug)]
 pub(crate) struct Table {
-    kinds: BTreeMap<&'static str, Member<RuleSets>>,
-    types: BTreeMap<&'static str, Member<Vec<Rule>>>,
+    kinds: BTreeMap<&'static str, MemberText<RuleSets>>,
+    types: BTreeMap<&'static str, MemberText<Vec<Rule>>>,
     functions: &'static [(&'static str, Function)],
 }
 
@@ -51,12 +51,12 @@ type RuleSets = BTreeMap<Str, Vec<Rule>>;
 
 /// A member of a document, as text until it is needed.
 #[derive(Debug)]
-struct Member<T> {
+struct MemberText<T> {
     text: &'static str,
     read: OnceLock<T>,
 }
 
-impl<T> Member<T> {
+impl<T> MemberText<T> {
     fn get(&self, read: impl FnOnce(&Value) -> Result<T, String>) -> &T {
         self.read
             .get_or_init(|| embedded("rules of kinds", self.try_read(read)))
@@ -71,7 +71,7 @@ impl<T> Member<T> {
 }
 
 /// The members of documents by name. One begins at each line that is not indented and no item, with its name.
-fn members<T>(documents: &[&'static str]) -> BTreeMap<&'static str, Member<T>> {
+fn members<T>(documents: &[&'static str]) -> BTreeMap<&'static str, MemberText<T>> {
     let mut members = BTreeMap::new();
     for document in documents {
         let is_start = |at: usize| {
@@ -92,7 +92,7 @@ fn members<T>(documents: &[&'static str]) -> BTreeMap<&'static str, Member<T>> {
                 .unwrap_or_default();
             let name = text.split_once(':').map_or(text, |(name, _)| name);
             let read = OnceLock::new();
-            members.insert(name, Member { text, read });
+            members.insert(name, MemberText { text, read });
         }
     }
 
