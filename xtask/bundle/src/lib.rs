@@ -64,7 +64,7 @@ pub enum Error {
 }
 
 /// The serialized bundle: the kinds and types of an OpenAPI document with corrections, without types that no object
-/// uses. [`Types::load`] reads it.
+/// uses. [`Types::load`](fieldmanager_openapi::Types::load) reads it.
 ///
 /// # Errors
 ///

@@ -11,7 +11,7 @@ use crate::Error;
 use crate::text;
 
 /// The serialized table of the merge strategies of an OpenAPI document, for the kinds and types of a bundle of the same
-/// document. [`read_types`] reads it.
+/// document. [`read_types`](fieldmanager_patch::internal::read_types) reads it.
 ///
 /// # Errors
 ///
