@@ -114,7 +114,7 @@ pub struct Inputs<'a> {
     pub object: Option<&'a Value>,
     /// The object before the request.
     pub old: Option<&'a Value>,
-    /// The request, as [`described`](crate::AdmissionRequest::described) makes it.
+    /// The request, as [`describe_for_expressions`](crate::internal::describe_for_expressions) makes it.
     pub request: Value,
     /// The namespace of the object.
     pub namespace: Option<&'a Value>,
