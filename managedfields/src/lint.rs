@@ -300,8 +300,8 @@ pub struct LintReport {
     pub object_bytes: usize,
 }
 
-/// Checks the managed fields of an object for problems. [`ManagedFields::rename`],
-/// [`transfer`](ManagedFields::transfer) and [`without`](ManagedFields::without) fix them.
+/// Checks the managed fields of an object for problems. [`rename`](crate::ManagedFields::rename),
+/// [`transfer`](crate::ManagedFields::transfer) and [`without`](crate::ManagedFields::without) fix them.
 ///
 /// Behaviour: Kubernetes has no such check.
 ///

@@ -269,7 +269,7 @@ pub fn decode_lossy(list: Option<&Value>) -> Decoded {
     decoded
 }
 
-/// The result of [`ManagedFields::decode_lossy`].
+/// The result of [`decode_lossy`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decoded {

@@ -56,7 +56,7 @@ impl Outcome {
     }
 }
 
-/// The result of [`FieldManager::update_no_errors`](crate::FieldManager::update_no_errors).
+/// The result of [`update_no_errors`](crate::internal::update_no_errors).
 ///
 /// ```
 /// # use fieldmanager_managedfields::internal::update_no_errors;

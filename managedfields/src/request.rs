@@ -117,7 +117,7 @@ impl<T, C> Clone for ApplyRequest<'_, T, C> {
 impl<T, C> Copy for ApplyRequest<'_, T, C> {}
 
 /// A request to replace a live object by a new one, for [`FieldManager::update`](crate::FieldManager::update) and
-/// [`update_no_errors`](crate::FieldManager::update_no_errors).
+/// [`update_no_errors`](crate::internal::update_no_errors).
 ///
 /// ```
 /// use fieldmanager_managedfields::{FieldManager, UpdateRequest};

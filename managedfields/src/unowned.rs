@@ -30,7 +30,7 @@ pub fn merge_unowned_fields(
     merge_unowned(&manager.settings.ty, object, config)
 }
 
-/// [`FieldManager::merge_unowned`] for a type.
+/// [`merge_unowned_fields`] for a type.
 ///
 /// # Errors
 ///

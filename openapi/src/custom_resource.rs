@@ -9,7 +9,7 @@ use crate::{ImportError, Imported, Importer, Types};
 impl Importer {
     /// Imports the types of all versions of a custom resource, served or not. An API server uses these types to apply.
     ///
-    /// Imports the definitions that an API server would publish ([`CustomResource::all_definitions`]), so custom kinds
+    /// Imports the definitions that an API server would publish, so custom kinds
     /// are treated like built-in ones. `spec.preserveUnknownFields` is always respected.
     ///
     /// # Errors

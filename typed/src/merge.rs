@@ -95,7 +95,7 @@ pub fn merge_tracked(live: &TypedValue, config: &TypedValue) -> Result<MergedVal
     })
 }
 
-/// The result of [`TypedValue::merge_tracked`].
+/// The result of [`merge_tracked`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct MergedValue {

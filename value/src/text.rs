@@ -89,7 +89,7 @@ pub fn shared_text(text: &Text) -> Option<&Str> {
     }
 }
 
-/// Whether JSON writes the string without escapes, see [`Str::needs_no_escape`].
+/// Whether JSON writes the string without escapes, as [`is_plain_name`](crate::internal::is_plain_name) for names.
 ///
 /// ```
 /// use fieldmanager_value::internal::is_plain_text;

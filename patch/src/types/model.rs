@@ -12,7 +12,7 @@ use crate::Fault;
 ///
 /// They are read from an OpenAPI document of version 2 or 3, where properties have `x-kubernetes-patch-strategy` and
 /// `x-kubernetes-patch-merge-key`, or from a table that has only the fields with such rules
-/// ([`write_types`]). References are followed when a field is looked up.
+/// ([`write_types`](crate::internal::write_types)). References are followed when a field is looked up.
 ///
 /// ```
 /// use fieldmanager_patch::internal::write_types;
