@@ -59,7 +59,7 @@ FAIL it fails
   step 1 (apply): `object` differs at the object itself
     --- expected
     +++ actual
-    @@ -1 +1 @@
+    @@ -1,1 +1,1 @@
     -2
     +1
 

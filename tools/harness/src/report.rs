@@ -201,7 +201,7 @@ impl ScenarioReport {
     ///   step 1 (set): `fields` differs at .b
     ///     --- expected
     ///     +++ actual
-    ///     @@ -1 +1,2 @@
+    ///     @@ -1,1 +1,2 @@
     ///      f:a: {}
     ///     +f:b: {}
     /// "#);
