@@ -48,11 +48,11 @@ impl Core {
         // The handlers add it to the answers of writes.
         let is_served = call.served.supports(call.subresource, call.verb.name());
         let is_write = matches!(call.verb, Verb::Create | Verb::Update | Verb::Patch);
-        // The path of a list answers what asks for a watch too.
+        // What is not served has no warning, but of a custom resource. The path of a list answers what asks for a watch too.
         let warns = if is_served {
             !is_write
         } else {
-            call.verb == Verb::Watch
+            !call.served.is_builtin() || call.verb == Verb::Watch
         };
         match call.served.deprecation().filter(|_| warns) {
             Some(warning) => with_warning(answer, warning),
