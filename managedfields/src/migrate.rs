@@ -221,8 +221,9 @@ impl ManagedFields {
 /// The selected entries.
 ///
 /// ```
+/// use fieldmanager_managedfields::internal::selected_entries;
 /// use fieldmanager_managedfields::{ManagedFields, Selector};
-/// assert!(ManagedFields::new().selected(&Selector::manager("ci")).is_empty());
+/// assert!(selected_entries(&ManagedFields::new(), &Selector::manager("ci")).is_empty());
 /// ```
 pub fn selected_entries(managed: &ManagedFields, selector: &Selector) -> Vec<Entry> {
     managed

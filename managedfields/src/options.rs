@@ -44,11 +44,6 @@ pub fn manager_name(field_manager: &str, user_agent: &str) -> String {
 }
 
 /// The kinds of requests that write an object.
-///
-/// ```
-/// use fieldmanager_managedfields::RequestKind;
-/// assert_eq!(RequestKind::Apply.options_kind().to_string(), "meta.k8s.io/, Kind=PatchOptions");
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RequestKind {
     /// `POST`.
@@ -77,7 +72,7 @@ impl RequestKind {
 ///
 /// ```
 /// use fieldmanager_managedfields::RequestKind;
-/// let kind = RequestKind::of_patch;
+/// use fieldmanager_managedfields::internal::kind_of_patch as kind;
 /// assert_eq!(kind("application/apply-patch+yaml"), RequestKind::Apply);
 /// assert_eq!(kind("application/apply-patch+cbor"), RequestKind::Apply);
 /// assert_eq!(kind("application/merge-patch+json; charset=utf-8"), RequestKind::Patch);

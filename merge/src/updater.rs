@@ -18,7 +18,6 @@ use crate::update::Update;
 /// use fieldmanager_merge::Updater;
 /// let updater = Updater::builder().return_input_on_noop(true).build();
 /// let another = updater.clone();
-/// assert!(another.unions());
 /// ```
 #[derive(Clone)]
 pub struct Updater {
@@ -36,7 +35,6 @@ pub struct Updater {
 ///     .filter("v1", Filter::Exclude(status))
 ///     .unions(false)
 ///     .build();
-/// assert!(!updater.unions());
 /// # Ok::<(), fieldmanager_fieldpath::Error>(())
 /// ```
 #[derive(Clone)]

@@ -59,11 +59,6 @@ pub enum FieldErrorKind {
 
 impl FieldErrorKind {
     /// The kind as messages show it.
-    ///
-    /// ```
-    /// use fieldmanager_structural::FieldErrorKind;
-    /// assert_eq!(FieldErrorKind::NotSupported.text(), "Unsupported value");
-    /// ```
     pub(crate) fn text(self) -> &'static str {
         match self {
             FieldErrorKind::Required => "Required value",

@@ -221,9 +221,10 @@ impl Types {
 ///
 /// ```
 /// use fieldmanager_openapi::Types;
+/// use fieldmanager_openapi::internal::types_document;
 /// use fieldmanager_value::Value;
 /// let text = r#"{"kinds":[{"group":"","kind":"Shop","type":"shop","version":"v1"}],"types":[{"name":"shop","scalar":"string"}]}"#;
-/// assert_eq!(Types::load(&Value::from_json(text)?)?.to_value().to_json(), text);
+/// assert_eq!(types_document(&Types::load(&Value::from_json(text)?)?).to_json(), text);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn types_document(types: &Types) -> Value {
