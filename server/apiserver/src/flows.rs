@@ -12,6 +12,14 @@ use http::{HeaderMap, HeaderValue};
 
 use crate::object::text;
 
+pub(crate) const GROUP: &str = "flowcontrol.apiserver.k8s.io";
+
+/// The resource of flow schemas: its group and its name.
+pub(crate) const SCHEMAS: (&str, &str) = (GROUP, "flowschemas");
+
+/// The resource of priority levels.
+pub(crate) const LEVELS: (&str, &str) = (GROUP, "prioritylevelconfigurations");
+
 /// What stands for everything in a list of a rule.
 const ALL: &str = "*";
 

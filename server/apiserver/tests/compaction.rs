@@ -33,7 +33,7 @@ async fn server(store: SharedStore) -> Client {
     }
 }
 
-/// Lets the clock pass so many intervals, and the compaction that is due be done.
+/// Moves the clock on by some intervals. A compaction ends in the second after each.
 async fn pass(intervals: u32) {
     for _ in 0..intervals {
         tokio::time::sleep(INTERVAL).await;

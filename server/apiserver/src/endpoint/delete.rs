@@ -218,7 +218,7 @@ impl Core {
         call: &Call<'_>,
         options: &DeleteOptions,
     ) -> Result<Answer, Failure> {
-        let mut page = self.page(call).await?;
+        let mut page = self.page(call, false).await?;
         let (mut items, mut warnings) = (Vec::new(), Vec::new());
         for entry in std::mem::take(&mut page.items) {
             // Each object is deleted at its newest state, and one that another request deleted meanwhile is left out.

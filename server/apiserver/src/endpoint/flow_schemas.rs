@@ -9,14 +9,10 @@ use fieldmanager_value::{List, Value};
 use futures::future::BoxFuture;
 
 use super::{Core, Failure, Verb};
-use crate::flows::{Flow, has_flow, level_of};
+use crate::flows::{Flow, GROUP, LEVELS, SCHEMAS, has_flow, level_of};
 use crate::object::{map, text, with, with_metadata};
 use crate::query::Query;
 use crate::registry::Served;
-
-const GROUP: &str = "flowcontrol.apiserver.k8s.io";
-const SCHEMAS: (&str, &str) = (GROUP, "flowschemas");
-const LEVELS: (&str, &str) = (GROUP, "prioritylevelconfigurations");
 
 /// The manager of the conditions of flow schemas.
 const MANAGER: &str = "api-priority-and-fairness-config-consumer-v1";
@@ -176,11 +172,11 @@ fn has_condition(schema: &Value, condition: &Value) -> bool {
     let conditions = schema
         .get("status")
         .and_then(|status| status.get("conditions")?.as_list());
-    let same = |known: &&Value| {
+    let same = |known: &Value| {
         let is_same = |name| text(known, &[name]) == text(condition, &[name]);
         ["type", "status", "reason", "message"]
             .into_iter()
             .all(is_same)
     };
-    conditions.is_some_and(|conditions| conditions.iter().any(|known| same(&known)))
+    conditions.is_some_and(|conditions| conditions.iter().any(same))
 }

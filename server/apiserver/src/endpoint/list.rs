@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fieldmanager_managedfields::Status;
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
+use fieldmanager_value::Value;
 use fieldmanager_value::internal::proceed;
 
 use super::paging::{read_token, token};
@@ -13,7 +14,7 @@ use super::selection::Selection;
 use super::{Answer, Call, Content, Core, Failure, Listed};
 use crate::query::Query;
 use crate::registry::Served;
-use crate::store::{Key, List, Revision, StoreError};
+use crate::store::{Entry, Key, List, Revision, StoreError};
 use crate::watch::{Predicate, Start, WatchRequest};
 
 /// What is read of a collection.
@@ -26,18 +27,13 @@ struct PageBounds {
 
 impl Core {
     pub(super) async fn list(&self, call: &Call<'_>) -> Result<Answer, Failure> {
-        let mut listed = self.page(call).await?;
         // What is as it is stored is read when it is written.
-        if !listed.are_stored {
-            for entry in &mut listed.items {
-                entry.object = call.served.read(entry);
-            }
-        }
+        let listed = self.page(call, !call.served.is_as_stored()).await?;
         Ok(Answer::new(200, Content::List(listed)))
     }
 
-    /// The stored objects that a request selects: all, or a page of them.
-    pub(super) async fn page(&self, call: &Call<'_>) -> Result<Listed, Failure> {
+    /// The objects that a request selects, all or a page of them: as they are read, or as they are stored.
+    pub(super) async fn page(&self, call: &Call<'_>, are_read: bool) -> Result<Listed, Failure> {
         let selection = Selection::of(call)?;
         check_options(call.query, false)?;
         let prefix = call.served.prefix(call.namespace)?;
@@ -61,7 +57,7 @@ impl Core {
         let token_after = |key: &Key| token(key, number, prefix.as_str());
         let mut listed = Listed {
             items: Vec::new(),
-            are_stored: call.served.is_as_stored(),
+            are_stored: !are_read,
             revision: Some(revision),
             next: page.next.as_ref().map_or_else(String::new, token_after),
             remaining: None,
@@ -70,11 +66,14 @@ impl Core {
         let entries = page.entries.into_iter().enumerate();
 
         for (index, entry) in entries.take_while(|_| proceed(1)) {
-            // An object is read only if its fields or labels decide.
-            if !everything && !selection.matches(&call.served.read(&entry)) {
+            // An item that another list had is not even read, unless its fields or labels decide.
+            let object = (are_read || !everything).then(|| call.served.read(&entry));
+            let is_selected = |object: &Value| selection.matches(object);
+            if !object.as_ref().is_none_or(is_selected) {
                 continue;
             }
-            listed.items.push(entry);
+            let object = object.filter(|_| are_read).unwrap_or(entry.object);
+            listed.items.push(Entry { object, ..entry });
 
             if limit == Some(listed.items.len()) {
                 let more = page.remaining > 0 || index + 1 < count;

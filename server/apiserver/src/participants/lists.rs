@@ -6,19 +6,19 @@ use fieldmanager_value::Value;
 use futures::{FutureExt, StreamExt};
 
 use crate::endpoint::Failure;
+use crate::flows;
 use crate::object::text;
 use crate::registry::Served;
 use crate::store::{BoxWatch, Counted, Counts, List, SharedStore};
 
 const REGISTRATION: &str = "admissionregistration.k8s.io";
-const FLOWCONTROL: &str = "flowcontrol.apiserver.k8s.io";
 
 /// The resources whose objects are kept.
 const KEPT: &[(&str, &str)] = &[
     ("", "limitranges"),
     ("", "resourcequotas"),
-    (FLOWCONTROL, "flowschemas"),
-    (FLOWCONTROL, "prioritylevelconfigurations"),
+    flows::SCHEMAS,
+    flows::LEVELS,
     (REGISTRATION, "mutatingadmissionpolicies"),
     (REGISTRATION, "mutatingadmissionpolicybindings"),
     (REGISTRATION, "mutatingwebhookconfigurations"),

@@ -24,7 +24,7 @@ impl WakeQueue {
 
     /// Wakes tasks: a few now, the others soon.
     pub(super) fn wake(self: &Arc<Self>, wakers: Vec<Waker>) {
-        // A runtime with one thread may be at rest between two calls of its program, and would wake nobody in that time.
+        // A runtime with one thread runs no task while its program does something else, so it would wake nobody.
         let runtime = Handle::try_current().ok();
         let runtime =
             runtime.filter(|handle| handle.runtime_flavor() != RuntimeFlavor::CurrentThread);
