@@ -1,6 +1,6 @@
 //! The fields that every object of Kubernetes has.
 
-use fieldmanager_value::{Map, Value};
+use fieldmanager_value::{List, Map, Value};
 
 use crate::GroupVersionKind;
 
@@ -23,6 +23,18 @@ pub trait ObjectExt {
     fn string(&self, name: &str) -> &str {
         let value = self.field(name).and_then(Value::as_str);
         value.unwrap_or_default()
+    }
+
+    /// The items of the list in a field of the object itself; none without a list.
+    fn items(&self, name: &str) -> impl Iterator<Item = &Value> {
+        let list = self.field(name).and_then(Value::as_list);
+        list.into_iter().flat_map(List::iter)
+    }
+
+    /// The strings of the list in a field of the object itself; an item of another type is an empty one.
+    fn strings(&self, name: &str) -> Vec<String> {
+        let text = |item: &Value| item.as_str().unwrap_or_default().to_owned();
+        self.items(name).map(text).collect()
     }
 
     /// `apiVersion`, or an empty string.

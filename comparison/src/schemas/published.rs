@@ -31,7 +31,7 @@ pub(super) fn comparable(reference: &Value, candidate: &Value) -> (Value, Value)
             errors.retain(|error| error.as_str().is_some_and(|text| !is_unchecked(text)));
             errors.iter_mut().for_each(cut_pattern);
             errors.iter_mut().for_each(cut_schema);
-            errors.sort_by_key(ToString::to_string);
+            errors.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
         }
 
         if let Some(message) = answer.pointer_mut("/condition/message") {

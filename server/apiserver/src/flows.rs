@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fieldmanager_access::{Attributes, User};
 use fieldmanager_structural::internal::ObjectExt as _;
-use fieldmanager_value::{List, Value};
+use fieldmanager_value::Value;
 use http::{HeaderMap, HeaderValue};
 
 use crate::object::text;
@@ -121,7 +121,9 @@ impl FlowSchemas {
                     schema: uid(schema)?,
                     level: levels.get(level_of(schema))?.clone(),
                 },
-                rules: items(schema.get("spec")?, "rules")
+                rules: schema
+                    .get("spec")?
+                    .items("rules")
                     .map(FlowRule::read)
                     .collect(),
             })
@@ -149,20 +151,22 @@ impl FlowSchema {
 impl FlowRule {
     fn read(rule: &Value) -> Self {
         FlowRule {
-            subjects: items(rule, "subjects").map(FlowSubject::read).collect(),
-            resources: items(rule, "resourceRules")
+            subjects: rule.items("subjects").map(FlowSubject::read).collect(),
+            resources: rule
+                .items("resourceRules")
                 .map(|rule| ResourceRule {
-                    verbs: strings(rule, "verbs"),
-                    groups: strings(rule, "apiGroups"),
-                    resources: strings(rule, "resources"),
-                    namespaces: strings(rule, "namespaces"),
+                    verbs: rule.strings("verbs"),
+                    groups: rule.strings("apiGroups"),
+                    resources: rule.strings("resources"),
+                    namespaces: rule.strings("namespaces"),
                     has_cluster_scope: rule.get("clusterScope") == Some(&Value::Bool(true)),
                 })
                 .collect(),
-            paths: items(rule, "nonResourceRules")
+            paths: rule
+                .items("nonResourceRules")
                 .map(|rule| PathRule {
-                    verbs: strings(rule, "verbs"),
-                    paths: strings(rule, "nonResourceURLs"),
+                    verbs: rule.strings("verbs"),
+                    paths: rule.strings("nonResourceURLs"),
                 })
                 .collect(),
         }
@@ -251,16 +255,6 @@ pub(crate) fn level_of(schema: &Value) -> &str {
 /// Whether a list has a string, or the one that stands for everything.
 fn has(list: &[String], text: &str) -> bool {
     list.iter().any(|item| item == ALL || item == text)
-}
-
-fn items<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
-    let list = value.get(name).and_then(Value::as_list);
-    list.into_iter().flat_map(List::iter)
-}
-
-fn strings(value: &Value, name: &str) -> Vec<String> {
-    let text = |item: &Value| item.as_str().unwrap_or_default().to_owned();
-    items(value, name).map(text).collect()
 }
 
 #[cfg(test)]

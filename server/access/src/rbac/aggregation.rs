@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use fieldmanager_structural::internal::{ObjectExt, label_value, qualified_name, selects};
 use fieldmanager_value::Value;
 
-use super::rule::{PolicyRule, items};
+use super::rule::PolicyRule;
 
 /// The `rules` that a ClusterRole with an `aggregationRule` should have, given all cluster roles: those of each selector in
 /// turn, by the names of the roles, without the role itself and without duplicates. `None` if it has them, has no
@@ -28,14 +28,14 @@ pub fn aggregate_rules<'v>(
     // One selector that is not valid leaves the role as it is, so the others are of no use.
     let mut seen = HashSet::new();
     let mut rules = Vec::new();
-    for selector in items(aggregation, "clusterRoleSelectors") {
+    for selector in aggregation.items("clusterRoleSelectors") {
         if !is_valid(selector) {
             return None;
         }
         let selected = others
             .iter()
             .filter(|other| selects(selector, other.metadata_field("labels")));
-        for rule in selected.flat_map(|other| items(other, "rules")) {
+        for rule in selected.flat_map(|other| other.items("rules")) {
             if seen.insert(PolicyRule::read(rule)) {
                 rules.push(rule.clone());
             }
@@ -46,7 +46,7 @@ pub fn aggregate_rules<'v>(
     let is_same = rules
         .iter()
         .map(PolicyRule::read)
-        .eq(items(role, "rules").map(PolicyRule::read));
+        .eq(role.items("rules").map(PolicyRule::read));
     (!is_same).then_some(rules)
 }
 
@@ -63,8 +63,9 @@ fn is_valid(selector: &Value) -> bool {
         .all(|(key, value)| is_label(key.as_str(), value.as_str().unwrap_or_default()));
 
     has_labels
-        && items(selector, "matchExpressions").all(|expression| {
-            let values: Vec<&str> = items(expression, "values")
+        && selector.items("matchExpressions").all(|expression| {
+            let values: Vec<&str> = expression
+                .items("values")
                 .filter_map(Value::as_str)
                 .collect();
             let key = expression.string("key");

@@ -7,7 +7,7 @@ use fieldmanager_value::internal::{go_format::quote, level};
 
 use super::cover::{TooManyPermissions, missing};
 use super::policy::{RBAC_GROUP, RbacPolicy, RoleError, RoleRef, aggregate};
-use super::rule::{PolicyRule, items, quote_all};
+use super::rule::{PolicyRule, quote_all};
 use crate::Attributes;
 use crate::attributes::describe;
 
@@ -161,7 +161,7 @@ fn check_reference(role: &RoleRef, namespace: &str) -> Result<(), String> {
 
 fn has_selectors(role: &Value) -> bool {
     let rule = role.get("aggregationRule");
-    rule.is_some_and(|rule| items(rule, "clusterRoleSelectors").next().is_some())
+    rule.is_some_and(|rule| rule.items("clusterRoleSelectors").next().is_some())
 }
 
 /// Whether an update changes at most what the garbage collector and field managers write.

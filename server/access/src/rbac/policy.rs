@@ -7,7 +7,7 @@ use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_value::internal::go_format::quote;
 use fieldmanager_value::{Map, Value};
 
-use super::rule::{PolicyRule, items, rule_value};
+use super::rule::{PolicyRule, rule_value};
 use crate::{Attributes, Decision, User};
 
 /// The API group of roles and bindings.
@@ -298,7 +298,7 @@ impl PolicyScope {
 
 impl RoleBinding {
     fn read(object: &Value, namespace: &str) -> Self {
-        let subjects = items(object, "subjects");
+        let subjects = object.items("subjects");
         RoleBinding {
             namespace: namespace.to_owned(),
             name: object.metadata_string("name").to_owned(),

@@ -1,7 +1,8 @@
 //! Rules of roles.
 
+use fieldmanager_structural::internal::ObjectExt;
+use fieldmanager_value::Value;
 use fieldmanager_value::internal::go_format::quote;
-use fieldmanager_value::{List, Value};
 
 use crate::Attributes;
 
@@ -21,16 +22,16 @@ pub(super) struct PolicyRule {
 impl PolicyRule {
     /// The rules in `rules` of a role.
     pub(super) fn all(role: &Value) -> Vec<Self> {
-        items(role, "rules").map(Self::read).collect()
+        role.items("rules").map(Self::read).collect()
     }
 
     pub(super) fn read(rule: &Value) -> Self {
         PolicyRule {
-            verbs: strings(rule, "verbs"),
-            groups: strings(rule, "apiGroups"),
-            resources: strings(rule, "resources"),
-            names: strings(rule, "resourceNames"),
-            paths: strings(rule, "nonResourceURLs"),
+            verbs: rule.strings("verbs"),
+            groups: rule.strings("apiGroups"),
+            resources: rule.strings("resources"),
+            names: rule.strings("resourceNames"),
+            paths: rule.strings("nonResourceURLs"),
         }
     }
 
@@ -82,21 +83,6 @@ fn covers_resource(rule: &str, requested: &Attributes<'_>) -> bool {
 /// Whether a path in a rule covers a path. All stars at its end count as one.
 pub(super) fn covers_path(rule: &str, path: &str) -> bool {
     rule == path || rule.ends_with('*') && path.starts_with(rule.trim_end_matches('*'))
-}
-
-/// The items of a list in a field.
-pub(super) fn items<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
-    value
-        .get(name)
-        .and_then(Value::as_list)
-        .into_iter()
-        .flat_map(List::iter)
-}
-
-fn strings(value: &Value, name: &str) -> Vec<String> {
-    items(value, name)
-        .map(|item| item.as_str().unwrap_or_default().to_owned())
-        .collect()
 }
 
 /// A rule as a value: the verbs, and the other lists that are not empty.
