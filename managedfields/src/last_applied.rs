@@ -3,7 +3,6 @@
 //! Behaviour: `NewLastAppliedManager` and `NewLastAppliedUpdater` of `k8s.io/apimachinery/pkg/util/managedfields`.
 
 use fieldmanager_fieldpath::Set;
-use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_typed::Duplicates;
 use fieldmanager_value::internal::{Escape, write_json};
@@ -29,7 +28,7 @@ pub(crate) fn unchanged_fields(settings: &Settings, live: &Value) -> Option<Set>
     let last = Value::from_json(text).ok()?;
 
     // The annotation must be an object of this kind.
-    if GroupVersionKind::of_object(&last)?.api_version() != *settings.version.as_str() {
+    if last.complete_kind()?.api_version() != *settings.version.as_str() {
         return None;
     }
     let last = settings.typed(&last, "", true, Duplicates::Refuse).ok()?;

@@ -2,6 +2,7 @@
 
 use ahash::AHashSet;
 use fieldmanager_patch::Response;
+use fieldmanager_structural::internal::cause_reason;
 use fieldmanager_structural::{FieldError, FieldPath, GroupVersionKind};
 use fieldmanager_value::Value;
 use serde::Serialize;
@@ -212,7 +213,7 @@ impl Status {
                 break;
             }
             causes.push(Cause {
-                reason: error.kind.reason().to_owned(),
+                reason: cause_reason(error.kind).to_owned(),
                 message,
                 field,
             });

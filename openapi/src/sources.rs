@@ -222,7 +222,7 @@ impl From<Types> for Imported {
 fn found(documents: &[Value]) -> String {
     match documents {
         [] => "no document".to_owned(),
-        [document, ..] => match GroupVersionKind::of_object(document) {
+        [document, ..] => match document.complete_kind() {
             Some(kind) => format!("{} {}", kind.api_version(), kind.kind),
             None => format!("a {} without them", document.kind()),
         },

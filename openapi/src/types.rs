@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use fieldmanager_schema::internal::similar_names;
 use fieldmanager_schema::{Schema, Type, UNTYPED_ATOMIC, UNTYPED_DEDUCED};
+use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::{Str, Value};
 
 use crate::GroupVersionKind;
@@ -133,7 +134,7 @@ impl Types {
     ///
     /// [`KindError`]; [`KindError::Unnamed`] if the object has no kind and the schema has several types.
     pub fn for_object(&self, object: &Value) -> Result<Type, KindError> {
-        match GroupVersionKind::of_object(object) {
+        match object.complete_kind() {
             Some(kind) => self.for_kind(&kind),
             None => self.only().ok_or(KindError::Unnamed),
         }

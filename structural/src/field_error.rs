@@ -72,27 +72,27 @@ impl FieldErrorKind {
             FieldErrorKind::Internal => "Internal error",
         }
     }
+}
 
-    /// The `reason` of a cause in a `Status`.
-    ///
-    /// ```
-    /// use fieldmanager_structural::FieldErrorKind;
-    /// assert_eq!(FieldErrorKind::NotSupported.reason(), "FieldValueNotSupported");
-    /// ```
-    #[doc(hidden)]
-    pub fn reason(self) -> &'static str {
-        match self {
-            FieldErrorKind::Required => "FieldValueRequired",
-            FieldErrorKind::NotFound => "FieldValueNotFound",
-            FieldErrorKind::Duplicate => "FieldValueDuplicate",
-            FieldErrorKind::Invalid => "FieldValueInvalid",
-            FieldErrorKind::NotSupported => "FieldValueNotSupported",
-            FieldErrorKind::Forbidden => "FieldValueForbidden",
-            FieldErrorKind::TooLong => "FieldValueTooLong",
-            FieldErrorKind::TooMany => "FieldValueTooMany",
-            FieldErrorKind::TypeInvalid => "FieldValueTypeInvalid",
-            FieldErrorKind::Internal => "InternalError",
-        }
+/// The `reason` of a cause in a `Status`, for a kind of error.
+///
+/// ```
+/// use fieldmanager_structural::FieldErrorKind;
+/// use fieldmanager_structural::internal::cause_reason;
+/// assert_eq!(cause_reason(FieldErrorKind::NotSupported), "FieldValueNotSupported");
+/// ```
+pub fn cause_reason(kind: FieldErrorKind) -> &'static str {
+    match kind {
+        FieldErrorKind::Required => "FieldValueRequired",
+        FieldErrorKind::NotFound => "FieldValueNotFound",
+        FieldErrorKind::Duplicate => "FieldValueDuplicate",
+        FieldErrorKind::Invalid => "FieldValueInvalid",
+        FieldErrorKind::NotSupported => "FieldValueNotSupported",
+        FieldErrorKind::Forbidden => "FieldValueForbidden",
+        FieldErrorKind::TooLong => "FieldValueTooLong",
+        FieldErrorKind::TooMany => "FieldValueTooMany",
+        FieldErrorKind::TypeInvalid => "FieldValueTypeInvalid",
+        FieldErrorKind::Internal => "InternalError",
     }
 }
 
@@ -311,6 +311,19 @@ impl fmt::Display for FieldError {
 
 impl std::error::Error for FieldError {}
 
+/// Whether a path is the other one or below it.
+///
+/// ```
+/// use fieldmanager_structural::FieldPath;
+/// use fieldmanager_structural::internal::is_below;
+/// let spec = FieldPath::root("spec");
+/// assert!(is_below(&spec.child("replicas"), &spec));
+/// assert!(!is_below(&spec, &spec.child("replicas")));
+/// ```
+pub fn is_below(path: &FieldPath, above: &FieldPath) -> bool {
+    path.0.starts_with(&above.0)
+}
+
 /// The path of a field in the notation of `field.Path`: `spec.versions[0].properties[name]`.
 ///
 /// Unlike a field path of managed fields, it has no leading dot, and keys are in brackets without quotes.
@@ -319,8 +332,8 @@ impl std::error::Error for FieldError {}
 /// use fieldmanager_structural::FieldPath;
 /// let path = FieldPath::root("spec").child("versions").index(0).child("properties").key("name");
 /// assert_eq!(path.to_string(), "spec.versions[0].properties[name]");
-/// assert_eq!(FieldPath::empty().child("spec").to_string(), "spec");
-/// assert_eq!(FieldPath::empty().to_string(), "<nil>");
+/// assert_eq!(FieldPath::default().child("spec").to_string(), "spec");
+/// assert_eq!(FieldPath::default().to_string(), "<nil>");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FieldPath(Vec<Step>);
@@ -333,17 +346,6 @@ enum Step {
 }
 
 impl FieldPath {
-    /// The path of the root.
-    ///
-    /// ```
-    /// use fieldmanager_structural::FieldPath;
-    /// assert_eq!(FieldPath::empty().key("a").to_string(), "[a]");
-    /// ```
-    #[doc(hidden)]
-    pub const fn empty() -> Self {
-        FieldPath(Vec::new())
-    }
-
     /// The path of a field of the root.
     ///
     /// ```
@@ -387,20 +389,6 @@ impl FieldPath {
     #[doc(hidden)]
     pub fn index(&self, at: usize) -> Self {
         self.with(Step::Index(at))
-    }
-
-    /// Whether the path is the other one or below it.
-    ///
-    /// ```
-    /// use fieldmanager_structural::FieldPath;
-    /// let spec = FieldPath::root("spec");
-    /// assert!(spec.child("replicas").starts_with(&spec));
-    /// assert!(!spec.starts_with(&spec.child("replicas")));
-    /// ```
-    #[must_use]
-    #[doc(hidden)]
-    pub fn starts_with(&self, other: &FieldPath) -> bool {
-        self.0.starts_with(&other.0)
     }
 
     fn with(&self, step: Step) -> Self {
@@ -458,7 +446,7 @@ mod tests {
                 r#"{"a":[1,{"x":""}],"b":null}"#,
             ),
         ] {
-            let error = FieldError::invalid(FieldPath::empty(), value, "");
+            let error = FieldError::invalid(FieldPath::default(), value, "");
             assert_eq!(error.to_string(), format!("<nil>: Invalid value: {text}"));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fieldmanager_value::{Str, Value};
+use fieldmanager_value::Str;
 
 /// The type of an object: the group and version of its `apiVersion`, and its `kind`.
 ///
@@ -45,25 +45,6 @@ impl GroupVersionKind {
     pub fn from_api_version_kind(api_version: &str, kind: &str) -> Self {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         Self::new(group, version, kind)
-    }
-
-    /// The kind of an object; `None` if `apiVersion` or `kind` is missing, empty, or not a string.
-    ///
-    /// ```
-    /// use fieldmanager_structural::GroupVersionKind;
-    /// use fieldmanager_value::Value;
-    /// let pod = Value::from_json(r#"{"apiVersion": "v1", "kind": "Pod"}"#)?;
-    /// assert_eq!(GroupVersionKind::of_object(&pod), Some(GroupVersionKind::from_api_version_kind("v1", "Pod")));
-    /// assert_eq!(GroupVersionKind::of_object(&Value::Null), None);
-    /// # Ok::<(), fieldmanager_value::Error>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn of_object(object: &Value) -> Option<Self> {
-        let text = |name: &str| object.get(name)?.as_str().filter(|text| !text.is_empty());
-        Some(Self::from_api_version_kind(
-            text("apiVersion")?,
-            text("kind")?,
-        ))
     }
 
     /// The `apiVersion` of objects of the kind.

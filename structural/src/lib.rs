@@ -21,7 +21,7 @@
 //!     properties:
 //!       replicas: {type: integer, default: 1}
 //! ")?)?;
-//! assert!(schema.validate(&FieldPath::empty()).is_empty());
+//! assert!(schema.validate(&FieldPath::default()).is_empty());
 //!
 //! let object = Value::from_yaml("{kind: Shop, spec: {color: red}}")?;
 //! let pruned = schema.prune(&object, true)?;
@@ -79,6 +79,7 @@ pub mod internal {
     pub use crate::dns::{
         CEL_RESERVED, label_1035, label_value, path_segment, qualified_name, subdomain_1123,
     };
+    pub use crate::field_error::{cause_reason, is_below};
     pub use crate::field_path::{Fields, Resolved, resolve as resolve_field};
     pub use crate::go_duration::parse_go_duration;
     pub use crate::go_types::{go_type, json_kind};

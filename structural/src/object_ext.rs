@@ -13,6 +13,8 @@ use crate::GroupVersionKind;
 /// let pod = Value::from_json(r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}"#)?;
 /// assert_eq!((pod.name(), pod.namespace()), (Some("web"), None));
 /// assert_eq!(pod.declared_kind().to_string(), "/v1, Kind=Pod");
+/// assert_eq!(pod.complete_kind(), Some(pod.declared_kind()));
+/// assert_eq!(Value::from_json(r#"{"kind": "Pod"}"#)?.complete_kind(), None);
 /// # Ok::<(), fieldmanager_value::Error>(())
 /// ```
 pub trait ObjectExt {
@@ -45,6 +47,12 @@ pub trait ObjectExt {
     /// The kind that `apiVersion` and `kind` declare. Each part may be empty.
     fn declared_kind(&self) -> GroupVersionKind {
         GroupVersionKind::from_api_version_kind(self.api_version(), self.string("kind"))
+    }
+
+    /// The kind that `apiVersion` and `kind` declare; `None` if one of them is missing, empty, or not a string.
+    fn complete_kind(&self) -> Option<GroupVersionKind> {
+        let is_complete = !self.api_version().is_empty() && !self.string("kind").is_empty();
+        is_complete.then(|| self.declared_kind())
     }
 
     /// `metadata`, if it is a map.

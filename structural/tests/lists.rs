@@ -7,7 +7,7 @@ use fieldmanager_value::{MAX_DEPTH, Map, Value};
 
 fn validate(schema: &str, object: &Value) -> Result<Vec<String>, Error> {
     let schema = Structural::from_value(&Value::from_yaml(schema).unwrap()).unwrap();
-    let errors = schema.validate_lists(&FieldPath::empty(), object)?;
+    let errors = schema.validate_lists(&FieldPath::default(), object)?;
     Ok(errors.iter().map(ToString::to_string).collect())
 }
 

@@ -14,7 +14,7 @@ fn check_coerce(metadata: &str, coerced: &str, unknown: &[&str]) {
     let object = Value::from_json(&format!(r#"{{"metadata":{metadata}}}"#)).unwrap();
     for drops_invalid in [false, true] {
         let found = Structural::default()
-            .coerce_metadata(&FieldPath::empty(), &object, true, drops_invalid)
+            .coerce_metadata(&FieldPath::default(), &object, true, drops_invalid)
             .unwrap();
         assert_eq!(
             found.object.to_json(),
@@ -33,7 +33,7 @@ fn check_coerce(metadata: &str, coerced: &str, unknown: &[&str]) {
 /// Checks the fault of metadata, and what remains if faults are dropped.
 fn check_fault(metadata: &str, fault: &str, left: &str) {
     let object = Value::from_json(&format!(r#"{{"metadata":{metadata}}}"#)).unwrap();
-    let (schema, root) = (Structural::default(), FieldPath::empty());
+    let (schema, root) = (Structural::default(), FieldPath::default());
     let error = schema
         .coerce_metadata(&root, &object, true, false)
         .unwrap_err()
@@ -224,7 +224,7 @@ fn check_metadata(metadata: &str, errors: &[&str]) {
     let object = format!("{{apiVersion: v1, kind: A, metadata: {metadata}}}");
     let object = Value::from_yaml(&object).unwrap();
     let found = Structural::default()
-        .validate_metadata(&FieldPath::empty(), &object, true)
+        .validate_metadata(&FieldPath::default(), &object, true)
         .unwrap();
     let found: Vec<String> = found.iter().map(ToString::to_string).collect();
     assert_eq!(found.len(), errors.len(), "{found:?}");
@@ -261,7 +261,7 @@ fn resource_requires_api_version_and_kind() {
     ] {
         let object = Value::from_yaml(object).unwrap();
         let found = Structural::default()
-            .validate_metadata(&FieldPath::empty(), &object, true)
+            .validate_metadata(&FieldPath::default(), &object, true)
             .unwrap();
         assert_eq!(
             found.iter().map(ToString::to_string).collect::<Vec<_>>(),

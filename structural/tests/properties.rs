@@ -149,7 +149,7 @@ proptest! {
     #[test]
     fn coercing_is_idempotent(schema in schema(), object in object(), is_root: bool) {
         let schema = Structural::from_value(&schema).unwrap();
-        let root = FieldPath::empty();
+        let root = FieldPath::default();
         let coerced = schema.coerce_metadata(&root, &object, is_root, true).unwrap();
         let again = schema.coerce_metadata(&root, &coerced.object, is_root, true).unwrap();
         prop_assert!(again.object.strict_eq(&coerced.object));
@@ -165,7 +165,7 @@ proptest! {
             .filter(|&at| items[..at].iter().filter(|&&item| item == items[at]).count() == 1)
             .map(|at| format!("l[{at}]: Duplicate value: {}", items[at]))
             .collect();
-        let errors = schema.validate_lists(&FieldPath::empty(), &Map::single("l", items).into()).unwrap();
+        let errors = schema.validate_lists(&FieldPath::default(), &Map::single("l", items).into()).unwrap();
         prop_assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
     }
 }

@@ -452,7 +452,7 @@ fn unions_are_structural_outside_junctors() {
 fn paths_begin_with_the_path_of_the_schema() {
     let schema = Structural::from_value(&Value::from_yaml("{}").unwrap()).unwrap();
     assert_eq!(
-        schema.validate(&FieldPath::empty())[0].to_string(),
+        schema.validate(&FieldPath::default())[0].to_string(),
         "type: Required value: must not be empty at the root"
     );
 }

@@ -231,7 +231,7 @@ fn too_deep_schemas_are_refused() {
         };
         let schema = Structural::from_value(&fits).unwrap();
         assert_eq!(schema.to_value(), fits);
-        let path = fieldmanager_structural::FieldPath::empty();
+        let path = fieldmanager_structural::FieldPath::default();
         assert!(!schema.validate(&path).is_empty());
         assert_eq!(unfold(&schema), schema);
         // One level more than a parsed document can have, built by hand.

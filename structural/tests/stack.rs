@@ -16,7 +16,7 @@ fn structural_schemas_are_read_and_changed_on_a_small_stack() {
             let written = schema.to_value();
             assert_eq!(Structural::from_value(&written).unwrap(), schema);
             assert!(!format!("{schema:?}").is_empty());
-            schema.validate(&FieldPath::empty());
+            schema.validate(&FieldPath::default());
             assert_eq!(unfold(&schema).to_value(), written);
             prune_defaults(&schema).ok();
         });
@@ -44,7 +44,7 @@ fn junctors_are_read_and_changed_on_a_small_stack() {
             deepest
         );
         assert!(!format!("{deepest:?}").is_empty());
-        deepest.validate(&FieldPath::empty());
+        deepest.validate(&FieldPath::default());
         unfold(&deepest).to_value();
         assert!(Structural::from_value(&schema(12)).is_ok());
     });
@@ -65,7 +65,7 @@ fn objects_are_pruned_defaulted_and_validated_on_a_small_stack() {
     for form in NestedSchema::ALL {
         on_small_stack("objects", move || {
             let schema = form.deepest(|schema| Structural::from_value(schema).ok());
-            let path = FieldPath::empty();
+            let path = FieldPath::default();
             for levels in [
                 MAX_DEPTH / 4,
                 MAX_DEPTH / 2 - 2,
@@ -157,7 +157,7 @@ fn values_are_validated_on_a_small_stack() {
             assert!(!validator.validate(&wrong).is_empty());
             validator.validate(&form.object(10_000));
             let structural = form.deepest(|schema| Structural::from_value(schema).ok());
-            Validator::from_structural(&structural).ok();
+            Validator::new(&structural.to_value()).ok();
         });
     }
     on_small_stack("validation of junctors", || {

@@ -405,7 +405,8 @@ fn check_update(schema: &str, old: &str, new: &str, expected: &[&str]) {
     let schema = yaml(schema);
     let structural = Structural::from_value(&schema).unwrap();
     let validator = Validator::new(&schema).unwrap();
-    let found = validator.validate_update(&FieldPath::empty(), &yaml(new), &yaml(old), &structural);
+    let found =
+        validator.validate_update(&FieldPath::default(), &yaml(new), &yaml(old), &structural);
     let found: Vec<String> = found.iter().map(ToString::to_string).collect();
     assert_eq!(found, expected, "{old} -> {new}");
 }

@@ -3,8 +3,9 @@
 use std::rc::Rc;
 
 use fieldmanager_managedfields::{ApplyRequest, FieldManager, Time, UpdateRequest};
-use fieldmanager_openapi::{GroupVersionKind, Types};
+use fieldmanager_openapi::Types;
 use fieldmanager_schema::Schema;
+use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 
 use crate::measure::{Prepared, reused};
@@ -31,7 +32,10 @@ fn noon(hour: i64) -> Time {
 }
 
 pub(super) fn field_manager(object: &Object, deduced: bool) -> FieldManager {
-    let kind = GroupVersionKind::of_object(&Value::from_json(&object.json).unwrap()).unwrap();
+    let kind = Value::from_json(&object.json)
+        .unwrap()
+        .complete_kind()
+        .unwrap();
     let builder = FieldManager::builder(kind);
     if deduced {
         return builder.build().unwrap();

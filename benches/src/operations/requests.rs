@@ -210,7 +210,7 @@ fn custom(part: &str) -> Option<Runner> {
             let rules = Rules::compile(&schema);
             let budget = fieldmanager_cel::BUDGET;
             Some(reused(move || {
-                rules.validate(&FieldPath::empty(), &live, Some(&live), budget)
+                rules.validate(&FieldPath::default(), &live, Some(&live), budget)
             }))
         }
         _ => {

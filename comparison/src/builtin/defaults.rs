@@ -4,6 +4,7 @@ use fieldmanager_builtin::{
     Kind, defaulted, prepare_create, prepare_update, validate_create, validate_update,
 };
 use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_structural::internal::cause_reason;
 use fieldmanager_value::Value as Own;
 use serde_json::{Value, json};
 
@@ -277,7 +278,7 @@ fn answer(case: &Value) -> Value {
             Err(answer) => return answer,
         },
     };
-    let error = |error: &fieldmanager_structural::FieldError| json!({"type": error.kind.reason(), "field": error.path.to_string(), "body": error.message()});
+    let error = |error: &fieldmanager_structural::FieldError| json!({"type": cause_reason(error.kind), "field": error.path.to_string(), "body": error.message()});
     let errors: Vec<Value> = errors.iter().map(error).collect();
 
     json!({"defaulted": back(&object), "prepared": back(&prepared), "errors": errors})

@@ -7,6 +7,7 @@ use fieldmanager_fieldpath::{ApiVersion, Set};
 use fieldmanager_managedfields::{ConvertError, FieldManager, ObjectConverter};
 use fieldmanager_openapi::internal::import_definitions;
 use fieldmanager_openapi::{GroupVersionKind, Importer, Types};
+use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::{Map, Str, Value};
 use serde_json::Value as Json;
 
@@ -123,7 +124,7 @@ impl Resource {
         if !self.structural.is_empty() {
             let structural = Arc::new(self.structural.clone());
             builder = builder.defaulter(move |object| {
-                let version = GroupVersionKind::of_object(object).map(|kind| kind.version);
+                let version = object.complete_kind().map(|kind| kind.version);
                 let schema = version.and_then(|version| structural.get(&*version));
                 schema.map_or_else(|| object.clone(), |schema| filled(object, schema))
             });

@@ -112,7 +112,7 @@ fn answer(case: &Json) -> Json {
     let rules = Compiled::compile(&schema);
     let object = own(member(case, "object"));
     let old = case.get("old").map(own);
-    let (evaluated, cost) = rules.measure(&FieldPath::empty(), &object, old.as_ref(), BUDGET);
+    let (evaluated, cost) = rules.measure(&FieldPath::default(), &object, old.as_ref(), BUDGET);
     let mut errors: Vec<String> = evaluated.errors.iter().map(ToString::to_string).collect();
     let mut warnings = evaluated.warnings;
     // Both sides sort, so that the order of errors is not compared.

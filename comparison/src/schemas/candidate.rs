@@ -33,7 +33,7 @@ fn answer_one(request: &Json) -> Json {
 
 fn on_schema(op: &str, schema: &Structural, request: &Json) -> Json {
     let object = own(member(request, "object"));
-    let path = FieldPath::empty();
+    let path = FieldPath::default();
     let is_root = flag(request, "isResourceRoot");
     let changed =
         |object: Result<Value, Error>| object.map(|object| json!({"object": back(&object)}));

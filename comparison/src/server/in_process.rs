@@ -276,7 +276,7 @@ impl Store for OneObject {
     }
 
     fn snapshot(&self) -> Stored<Objects> {
-        Ok(self.others.snapshot())
+        self.others.snapshot()
     }
 
     fn restore(&self, snapshot: &Objects) -> Stored<Revision> {

@@ -3,7 +3,7 @@
 use fieldmanager_schema::Schema;
 use fieldmanager_structural::GroupVersionKind;
 use fieldmanager_structural::crd::{CrdError, CustomResource};
-use fieldmanager_structural::internal::is_definition;
+use fieldmanager_structural::internal::{ObjectExt as _, is_definition};
 use fieldmanager_value::{Map, Str, Value};
 
 use super::fault::Fault;
@@ -207,7 +207,7 @@ impl Types {
         if definitions(document).is_some() {
             return Ok(Importer::new().document(document)?.types);
         }
-        let found = match GroupVersionKind::of_object(document) {
+        let found = match document.complete_kind() {
             Some(kind) => format!("{} {}", kind.api_version(), kind.kind),
             None => document.kind().to_string(),
         };

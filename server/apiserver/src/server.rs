@@ -247,7 +247,7 @@ impl ApiServer {
     }
 
     /// Ends all watches. Other requests are answered as before; watches that begin later end at once.
-    pub fn end_watches(&self) {
+    pub(crate) fn end_watches(&self) {
         self.gate.end_watches();
     }
 

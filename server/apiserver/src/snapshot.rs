@@ -26,13 +26,8 @@ impl Snapshot {
     }
 
     /// The number of objects.
-    pub fn len(&self) -> usize {
-        self.store.len()
-    }
-
-    /// Whether there are no objects.
-    pub fn is_empty(&self) -> bool {
-        self.store.is_empty()
+    pub fn count(&self) -> usize {
+        self.store.count()
     }
 
     /// The time at which the clock was stopped, or that of now.
@@ -45,7 +40,7 @@ impl std::fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Snapshot")
             .field("revision", &self.revision())
-            .field("len", &self.len())
+            .field("count", &self.count())
             .finish()
     }
 }

@@ -76,7 +76,7 @@ impl Random {
     }
 
     /// The seed; `None` for the numbers of the machine.
-    pub fn seed(&self) -> Option<u64> {
+    pub(crate) fn seed(&self) -> Option<u64> {
         self.state().seed
     }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::failing::Failing;
 use crate::common::{CONFIG_MAPS, Client, config_map};
-use fieldmanager_apiserver::store::{Key, StoreError};
+use fieldmanager_apiserver::store::{Key, Store as _, StoreError};
 use fieldmanager_apiserver::{ApiServer, Collection};
 use serde_json::{Value as Json, json};
 
@@ -142,6 +142,7 @@ async fn the_collector_goes_on_after_the_store_failed() {
         let of_team = store
             .memory
             .snapshot()
+            .unwrap()
             .entries()
             .filter(|entry| entry.key.parts().namespace == Some("team"))
             .count();

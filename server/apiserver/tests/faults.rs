@@ -117,7 +117,7 @@ async fn rules_select_requests() {
         .await
         .expect(500);
     assert_eq!((handle.matched(), handle.fired()), (1, 1));
-    assert!(client.server.faults().remove(handle.id()) && client.server.faults().is_empty());
+    assert!(client.server.faults().remove(handle.id()) && client.server.faults().list().is_empty());
     client
         .apply(&path, "alice", &config_map("a"))
         .await
@@ -349,5 +349,5 @@ async fn rules_that_contradict_themselves_are_not_added() {
         error.to_string(),
         "verb: cutWatch accepts one of watch, got \"get\""
     );
-    assert!(client.server.faults().is_empty());
+    assert!(client.server.faults().list().is_empty());
 }

@@ -197,7 +197,7 @@ async fn forks_and_restores_cost_the_same_with_many_objects() {
     let many = Client {
         server: empty.store(store).build().await.unwrap(),
     };
-    assert!(many.server.snapshot().await.unwrap().len() > 10_000);
+    assert!(many.server.snapshot().await.unwrap().count() > 10_000);
     let cost = least(&many).await;
     eprintln!("snapshot, fork and restore: {few:?} with few objects, {cost:?} with 10,000");
     // A copy of 10,000 objects takes several milliseconds in a debug build.
@@ -369,5 +369,8 @@ async fn servers_that_are_built_alike_answer_with_equal_bytes() {
         one.server.snapshot().await.unwrap(),
         other.server.snapshot().await.unwrap(),
     );
-    assert_eq!((one.len(), one.revision()), (other.len(), other.revision()));
+    assert_eq!(
+        (one.count(), one.revision()),
+        (other.count(), other.revision())
+    );
 }

@@ -17,7 +17,7 @@
 //! ")?)?;
 //! let rules = Rules::compile(&schema);
 //! let object = Value::from_yaml("{spec: {min: 2, max: 1}}")?;
-//! let evaluated = rules.validate(&FieldPath::empty(), &object, None, BUDGET);
+//! let evaluated = rules.validate(&FieldPath::default(), &object, None, BUDGET);
 //! assert_eq!(evaluated.errors[0].to_string(), "spec: Invalid value: min must not exceed max");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -106,7 +106,7 @@ impl Rules {
     /// use fieldmanager_value::Value;
     /// let schema = Value::from_yaml("{type: object, x-kubernetes-validations: [{rule: odd(self)}]}")?;
     /// let rules = Rules::compile(&Structural::from_value(&schema)?);
-    /// let evaluated = rules.validate(&FieldPath::empty(), &Value::from_yaml("{}")?, None, BUDGET);
+    /// let evaluated = rules.validate(&FieldPath::default(), &Value::from_yaml("{}")?, None, BUDGET);
     /// assert_eq!(
     ///     evaluated.errors[0].to_string(),
     ///     "<nil>: Invalid value: \"object\": rule compile error: compilation failed: undeclared reference to 'odd'"
@@ -166,8 +166,8 @@ impl Rules {
     /// ")?)?;
     /// let rules = Rules::compile(&schema);
     /// let (old, new) = (Value::from_yaml("{size: 2}")?, Value::from_yaml("{size: 1}")?);
-    /// assert!(rules.validate(&FieldPath::empty(), &new, None, BUDGET).errors.is_empty());
-    /// let errors = rules.validate(&FieldPath::empty(), &new, Some(&old), BUDGET).errors;
+    /// assert!(rules.validate(&FieldPath::default(), &new, None, BUDGET).errors.is_empty());
+    /// let errors = rules.validate(&FieldPath::default(), &new, Some(&old), BUDGET).errors;
     /// assert_eq!(errors[0].to_string(), "size: Forbidden: failed rule: self >= oldSelf");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -190,7 +190,7 @@ impl Rules {
     /// let schema = Value::from_yaml("{type: integer, x-kubernetes-validations: [{rule: self > 0}]}")?;
     /// let rules = Rules::compile_value(&Structural::from_value(&schema)?);
     /// // The variable and the comparison.
-    /// assert_eq!(rules.measure(&FieldPath::empty(), &Value::from(1), None, BUDGET).1, Some(2));
+    /// assert_eq!(rules.measure(&FieldPath::default(), &Value::from(1), None, BUDGET).1, Some(2));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn measure(

@@ -131,7 +131,7 @@ pub(crate) fn validate(
         let detail = format!("{} more errors are not listed", walk.unlisted);
         let kind = FieldErrorKind::Invalid;
         walk.out.errors.push(FieldError {
-            path: FieldPath::empty(),
+            path: FieldPath::default(),
             kind,
             value: None,
             detail,

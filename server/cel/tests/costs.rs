@@ -461,7 +461,7 @@ fn expressions_cost_what_they_cost_in_cel_go() {
         let rule = Value::Map(fieldmanager_value::Map::single("rule", *expression));
         schema.insert("x-kubernetes-validations", Value::from(vec![rule]));
         let rules = Rules::compile_value(&Structural::from_value(&Value::Map(schema)).unwrap());
-        let (evaluated, cost) = rules.measure(&FieldPath::empty(), &object, None, BUDGET);
+        let (evaluated, cost) = rules.measure(&FieldPath::default(), &object, None, BUDGET);
         assert_eq!(
             cost,
             Some(*expected),

@@ -26,7 +26,7 @@ fn with_rule(schema: &str, rule: &str) -> Rules {
 
 fn evaluate(rules: &Rules, object: &str, old: Option<&str>) -> Evaluated {
     let old = old.map(yaml);
-    rules.validate(&FieldPath::empty(), &yaml(object), old.as_ref(), BUDGET)
+    rules.validate(&FieldPath::default(), &yaml(object), old.as_ref(), BUDGET)
 }
 
 #[track_caller]
@@ -491,7 +491,7 @@ fn expensive_rules_end_with_an_error() {
     }
     // The budget of the object is shared by all rules.
     let rules = with_rule("type: integer", "lists.range(100).all(a, a >= 0)");
-    let evaluated = rules.validate(&FieldPath::empty(), &yaml("{f: 1}"), None, 50);
+    let evaluated = rules.validate(&FieldPath::default(), &yaml("{f: 1}"), None, 50);
     assert_eq!(
         evaluated.errors[0].to_string(),
         "f: Invalid value: \"integer\": validation failed due to running out of cost budget, no further validation \
@@ -512,7 +512,7 @@ fn deep_expressions_are_refused_or_run_on_a_small_stack() {
             );
             let rules = Rules::compile(&Structural::from_value(&Value::Map(schema)).unwrap());
             rules
-                .validate(&FieldPath::empty(), &Value::from(1), None, BUDGET)
+                .validate(&FieldPath::default(), &Value::from(1), None, BUDGET)
                 .errors
         };
         let is_refused =

@@ -49,8 +49,8 @@ fn rules_at_any_depth_of_a_schema_run_on_a_small_stack() {
                 })
             };
             let (new, old) = (object("x"), object("y"));
-            rules.validate(&FieldPath::empty(), &new, Some(&old), BUDGET);
-            rules.validate(&FieldPath::empty(), &new, None, BUDGET);
+            rules.validate(&FieldPath::default(), &new, Some(&old), BUDGET);
+            rules.validate(&FieldPath::default(), &new, None, BUDGET);
             Rules::compile_value(&schema);
         });
     }
@@ -73,7 +73,7 @@ fn deep_expressions_are_refused_or_run_on_a_small_stack() {
                 );
                 let schema = map([("type", "string".into()), rules(&source)]);
                 let rules = Rules::compile(&Structural::from_value(&schema).unwrap());
-                rules.validate(&FieldPath::empty(), &Value::from("a"), None, BUDGET);
+                rules.validate(&FieldPath::default(), &Value::from("a"), None, BUDGET);
             }
         }
     });

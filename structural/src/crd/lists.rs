@@ -105,7 +105,7 @@ pub(super) fn has_granular_set(schema: &Map) -> bool {
         schema.get(LIST_TYPE).and_then(Value::as_str),
         schema.get("items").and_then(Value::as_map),
     ) {
-        atomic_items(items, &FieldPath::empty(), &mut errors);
+        atomic_items(items, &FieldPath::default(), &mut errors);
     }
     !errors.is_empty()
 }
@@ -121,7 +121,7 @@ pub(super) fn has_bad_keys(schema: &Map) -> bool {
             items,
             list_type,
             &strings(schema.get(KEYS)),
-            &FieldPath::empty(),
+            &FieldPath::default(),
             &mut errors,
         );
     }

@@ -186,7 +186,7 @@ fn unfolded(schema: &Value) -> Option<Value> {
     }
     let structural = Structural::from_value(schema).ok()?;
     structural
-        .validate(&FieldPath::empty())
+        .validate(&FieldPath::default())
         .is_empty()
         .then(|| unfold(&structural).to_value())
 }

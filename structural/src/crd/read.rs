@@ -3,7 +3,8 @@
 use fieldmanager_value::{List, Map, Str, Value};
 
 use super::{CrdError, CustomResource, Names, ScalePaths, Scope, Version};
-use crate::{FieldError, FieldErrorKind, FieldPath, GroupVersionKind};
+use crate::internal::ObjectExt as _;
+use crate::{FieldError, FieldErrorKind, FieldPath};
 
 const API_VERSION: &str = "apiextensions.k8s.io/v1";
 const KIND: &str = "CustomResourceDefinition";
@@ -19,7 +20,8 @@ const KIND: &str = "CustomResourceDefinition";
 /// # Ok::<(), fieldmanager_value::Error>(())
 /// ```
 pub fn is_definition(document: &Value) -> bool {
-    GroupVersionKind::of_object(document)
+    document
+        .complete_kind()
         .is_some_and(|kind| kind.group == "apiextensions.k8s.io" && kind.kind == KIND)
 }
 
@@ -61,7 +63,7 @@ impl CustomResource {
     /// ```
     pub fn from_value(document: &Value) -> Result<Self, CrdError> {
         // Another object would have most fields missing, so its kind is reported instead of them.
-        match GroupVersionKind::of_object(document) {
+        match document.complete_kind() {
             Some(kind) if kind.api_version() == API_VERSION && kind.kind == KIND => {}
             Some(kind) => {
                 let found = format!("{} of {}", kind.kind, kind.api_version());
@@ -81,7 +83,7 @@ impl CustomResource {
         let spec = reader.map(
             document.as_map().unwrap_or(&empty),
             "spec",
-            &FieldPath::empty(),
+            &FieldPath::default(),
             true,
         );
         let read = spec.map(|spec| CustomResource {

@@ -48,7 +48,7 @@ impl Structural {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn default_object(&self, object: &Value) -> Result<Value, Error> {
-        let root = FieldPath::empty();
+        let root = FieldPath::default();
         let edited = Filler::default().value(object, self, &Trail::Root(&root), 0)?;
         Ok(edited.unwrap_or_else(|| object.clone()))
     }

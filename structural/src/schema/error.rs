@@ -75,7 +75,7 @@ pub enum Error {
 }
 
 fn whole(path: &FieldPath) -> String {
-    if *path == FieldPath::empty() {
+    if *path == FieldPath::default() {
         "the schema".to_owned()
     } else {
         format!("`{path}`")

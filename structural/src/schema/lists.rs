@@ -33,7 +33,7 @@ impl Structural {
     ///   ports: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [port], items: {type: object}}
     /// ")?)?;
     /// let object = Value::from_yaml("{tags: [a, b, a, a], ports: [{port: 80}, {port: 80}]}")?;
-    /// let errors = schema.validate_lists(&FieldPath::empty(), &object)?;
+    /// let errors = schema.validate_lists(&FieldPath::default(), &object)?;
     /// let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
     /// assert_eq!(errors, [r#"ports[1]: Duplicate value: {"port":80}"#, r#"tags[2]: Duplicate value: "a""#]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -16,7 +16,7 @@ use crate::{FieldError, FieldPath};
 /// use fieldmanager_structural::Structural;
 /// use fieldmanager_value::Value;
 /// let object = Value::from_yaml("{kind: A, metadata: {name: a, colour: red}}")?;
-/// let coerced = Structural::default().coerce_metadata(&FieldPath::empty(), &object, true, false)?;
+/// let coerced = Structural::default().coerce_metadata(&FieldPath::default(), &object, true, false)?;
 /// assert_eq!(coerced.object.to_json(), r#"{"kind":"A","metadata":{"name":"a"}}"#);
 /// assert_eq!(coerced.unknown, ["metadata.colour"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -50,12 +50,12 @@ impl Structural {
     /// use fieldmanager_value::Value;
     /// let object = Value::from_yaml("{metadata: {name: 5, labels: {a: null}}}")?;
     /// let schema = Structural::default();
-    /// let error = schema.coerce_metadata(&FieldPath::empty(), &object, true, false).unwrap_err();
+    /// let error = schema.coerce_metadata(&FieldPath::default(), &object, true, false).unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
     ///     r#"metadata: Invalid value: {"labels":{"a":null},"name":5}: json: cannot unmarshal number into Go struct field ObjectMeta.name of type string"#
     /// );
-    /// let coerced = schema.coerce_metadata(&FieldPath::empty(), &object, true, true)?;
+    /// let coerced = schema.coerce_metadata(&FieldPath::default(), &object, true, true)?;
     /// assert_eq!(coerced.object.to_json(), r#"{"metadata":{"labels":{"a":""}}}"#);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

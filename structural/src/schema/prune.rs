@@ -59,7 +59,7 @@ impl Structural {
     /// ```
     pub fn prune(&self, object: &Value, is_resource_root: bool) -> Result<Pruned, Error> {
         let mut walk = Walk { paths: Vec::new() };
-        let root = FieldPath::empty();
+        let root = FieldPath::default();
         let root = Trail::Root(&root);
         // The caller knows whether the root is a resource, which its schema need not say.
         let mut mode = Mode::for_schema(Some(self));

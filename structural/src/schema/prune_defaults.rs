@@ -125,7 +125,7 @@ impl Pruner<'_> {
         // Pruning does not descend into metadata, which is coerced instead.
         let object = self
             .root
-            .coerce_metadata(&FieldPath::empty(), &object, true, true)?
+            .coerce_metadata(&FieldPath::default(), &object, true, true)?
             .object;
         let object = self.root.prune(&object, true)?.object;
         let mut found = Some(&object);

@@ -31,7 +31,7 @@ impl Structural {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn from_value(schema: &Value) -> Result<Structural, Error> {
-        structural(schema, &Trail::Root(&FieldPath::empty()), 0)
+        structural(schema, &Trail::Root(&FieldPath::default()), 0)
     }
 }
 

@@ -28,7 +28,7 @@ impl Structural {
     /// use fieldmanager_structural::Structural;
     /// use fieldmanager_value::Value;
     /// let object = Value::from_yaml("{kind: Shop, metadata: {name: a/b}}")?;
-    /// let errors = Structural::default().validate_metadata(&FieldPath::empty(), &object, true)?;
+    /// let errors = Structural::default().validate_metadata(&FieldPath::default(), &object, true)?;
     /// let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
     /// assert_eq!(
     ///     errors,

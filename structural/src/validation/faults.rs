@@ -279,7 +279,7 @@ impl Outcome {
             let detail = format!("{unlisted} more errors are not listed");
             let kind = FieldErrorKind::Invalid;
             out.push(FieldError {
-                path: FieldPath::empty(),
+                path: FieldPath::default(),
                 kind,
                 value: None,
                 detail,

@@ -88,26 +88,6 @@ impl Validator {
         })
     }
 
-    /// Compiles a structural schema.
-    ///
-    /// # Errors
-    ///
-    /// As for [`new`](Self::new).
-    ///
-    /// ```
-    /// use fieldmanager_structural::Structural;
-    /// use fieldmanager_structural::validation::Validator;
-    /// use fieldmanager_value::Value;
-    /// let schema = Structural::from_value(&Value::from_yaml("{type: array, items: {type: string}, maxItems: 1}")?)?;
-    /// let errors = Validator::from_structural(&schema)?.validate(&Value::from(vec!["a", "b"]));
-    /// assert_eq!(errors[0].to_string(), "<nil>: Too many: 2: must have at most 1 item");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[doc(hidden)]
-    pub fn from_structural(schema: &Structural) -> Result<Self, SchemaError> {
-        Self::new(&schema.to_value())
-    }
-
     /// The faults of an object, in the order of the properties of the schema: the first 100, followed by an error with
     /// the number of the others.
     ///
@@ -126,7 +106,7 @@ impl Validator {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn validate(&self, object: &Value) -> Vec<FieldError> {
-        self.validate_at(&FieldPath::empty(), object)
+        self.validate_at(&FieldPath::default(), object)
     }
 
     /// The faults of an object at a path. Only the paths begin with it, as in the API server: the texts name the field
@@ -148,7 +128,7 @@ impl Validator {
     /// let schema = Value::from_yaml("{type: object, properties: {a: {type: integer}, b: {type: integer}}}")?;
     /// let (validator, schema) = (Validator::new(&schema)?, Structural::from_value(&schema)?);
     /// let (old, new) = (Value::from_yaml("{a: x, b: 1}")?, Value::from_yaml("{a: x, b: y}")?);
-    /// let errors = validator.validate_update(&FieldPath::empty(), &new, &old, &schema);
+    /// let errors = validator.validate_update(&FieldPath::default(), &new, &old, &schema);
     /// assert_eq!(errors.len(), 1);
     /// assert_eq!(errors[0].path, FieldPath::root("b"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())

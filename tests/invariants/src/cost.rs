@@ -1,9 +1,10 @@
 //! The cost of operations on hostile input.
 
 use fieldmanager_managedfields::{ApplyRequest, FieldManager, PatchRequest, Time, UpdateRequest};
-use fieldmanager_openapi::{GroupVersionKind, Importer, Types};
+use fieldmanager_openapi::{Importer, Types};
 use fieldmanager_patch::PatchType;
 use fieldmanager_structural::crd::CustomResource;
+use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_typed::{Duplicates, TypedValue};
 use fieldmanager_value::Value;
 
@@ -49,7 +50,7 @@ fn operate(documents: &[Value], written: &mut usize) {
             Err(error) => *written += error.to_string().len(),
         }
     }
-    let Some(kind) = GroupVersionKind::of_object(live) else {
+    let Some(kind) = live.complete_kind() else {
         return;
     };
     if let Ok(resource) = CustomResource::from_value(source)

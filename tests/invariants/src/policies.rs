@@ -1,13 +1,10 @@
 //! Policies, and the objects that they are about.
 
-use std::sync::Arc;
-
 use fieldmanager_apiserver::ApiServer;
-use fieldmanager_apiserver::store::{HistoryLimits, Memory};
 use fieldmanager_structural::internal::ObjectExt;
 use fieldmanager_value::Value;
 
-use crate::server::{base, runtime, server};
+use crate::server::{prepared, runtime, server};
 
 /// The most documents of one input.
 const MAX_DOCUMENTS: usize = 6;
@@ -27,7 +24,7 @@ pub fn check_policies(text: &[u8]) -> Result<(), String> {
     let documents = text.split("\n---\n").take(MAX_DOCUMENTS);
     let documents = documents.filter_map(|text| Value::from_yaml(text).ok());
 
-    let store = Arc::new(Memory::from_snapshot(base(), HistoryLimits::default()));
+    let store = prepared();
     runtime()?.block_on(async {
         let server = server(store).await?;
         for document in documents {

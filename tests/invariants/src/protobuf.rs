@@ -2,6 +2,7 @@
 
 use fieldmanager_builtin::{Kind, ProtobufError, from_protobuf, to_protobuf};
 use fieldmanager_structural::GroupVersionKind;
+use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 
 /// Reads the input as an object in protobuf, and reads its bytes after the first as an object of the kind that the first
@@ -46,7 +47,7 @@ fn check(read: Result<Value, ProtobufError>) -> Result<(), String> {
         again.to_json() == json,
         "{json} is written differently after parsing"
     );
-    let Some(kind) = GroupVersionKind::of_object(&object) else {
+    let Some(kind) = object.complete_kind() else {
         return Err(format!("{json} has no kind"));
     };
     // Options are read at any version.

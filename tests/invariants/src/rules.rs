@@ -36,7 +36,7 @@ impl RulesInput {
     pub fn compile(text: &str) -> Option<Self> {
         let documents = Value::all_from_yaml(text).ok()?;
         let schema = Structural::from_value(documents.first()?).ok()?;
-        if !schema.validate(&FieldPath::empty()).is_empty() {
+        if !schema.validate(&FieldPath::default()).is_empty() {
             return None;
         }
         let validator = Validator::new(documents.first()?).ok()?;
@@ -58,7 +58,7 @@ impl RulesInput {
     /// Prunes, defaults and validates the object, up to a number of steps.
     pub fn validate(&self) -> Charged {
         let work = Work::with_limit(STEPS);
-        let root = FieldPath::empty();
+        let root = FieldPath::default();
         // A stopped work has no result, and its steps are at the limit.
         let _ = work.run(|| {
             let pruned = self.schema.prune(&self.object, true).ok()?;

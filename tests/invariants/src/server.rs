@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use fieldmanager_apiserver::store::{HistoryLimits, Memory, Snapshot};
+use fieldmanager_apiserver::store::{HistoryLimits, Memory, Snapshot, Store as _};
 use fieldmanager_apiserver::{ApiServer, Collection, Random};
 use fieldmanager_value::Value;
 use futures::FutureExt;
@@ -47,10 +47,10 @@ const EXPECTED: [(&str, &str, &str); 8] = [
     ("", "failed to allocate", "InternalError"),
 ];
 
-/// The objects of a new server with a custom resource.
-pub(crate) fn base() -> &'static Snapshot {
-    static BASE: OnceLock<Snapshot> = OnceLock::new();
-    BASE.get_or_init(|| {
+/// A store with the objects of a new server and a custom resource.
+pub(crate) fn prepared() -> Arc<Memory> {
+    static BASE: OnceLock<Option<Snapshot>> = OnceLock::new();
+    let base = BASE.get_or_init(|| {
         let store = Arc::new(Memory::default());
         let prepared = runtime().map(|runtime| {
             runtime.block_on(async {
@@ -64,8 +64,11 @@ pub(crate) fn base() -> &'static Snapshot {
         });
         // Without the definition, requests to its objects are answered with 404.
         let _ = prepared;
-        store.snapshot()
-    })
+        store.snapshot().ok()
+    });
+    Arc::new(base.as_ref().map_or_else(Memory::default, |base| {
+        Memory::from_snapshot(base, HistoryLimits::default())
+    }))
 }
 
 /// A runtime whose clock moves when nothing else is to be done, so that no request waits for it.
@@ -106,7 +109,7 @@ pub fn check_server(text: &[u8]) -> Result<(), String> {
     let Ok(text) = std::str::from_utf8(text) else {
         return Ok(());
     };
-    let store = Arc::new(Memory::from_snapshot(base(), HistoryLimits::default()));
+    let store = prepared();
     runtime()?.block_on(async {
         let server = server(store).await?;
         for line in text.lines().take(MAX_REQUESTS) {

@@ -10,7 +10,7 @@ use syn::{Attribute, ItemImpl};
 use walkdir::WalkDir;
 
 /// The number of hidden items, which may only become smaller.
-const HIDDEN: usize = 85;
+const HIDDEN: usize = 80;
 
 /// Folders without crates of the workspace.
 const SKIPPED: [&str; 3] = ["target", "fuzz", ".git"];

@@ -31,7 +31,7 @@ pub(crate) use rule::Target;
 pub use rule::{Fault, FaultError, FaultKind};
 
 /// The number of rules of a server, at most.
-pub const MAX_FAULTS: usize = 1000;
+const MAX_FAULTS: usize = 1000;
 
 /// The faults of a server.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ impl Faults {
     ///
     /// # Errors
     ///
-    /// [`FaultError`] for a rule that contradicts itself, or if there are [`MAX_FAULTS`] rules.
+    /// [`FaultError`] for a rule that contradicts itself, or if there are 1,000 rules.
     pub fn add(&self, fault: Fault) -> Result<FaultHandle, FaultError> {
         fault.check()?;
         let mut state = self.state();
@@ -131,7 +131,7 @@ impl Faults {
     }
 
     /// Whether there are no rules.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.state().rules.is_empty()
     }
 

@@ -112,7 +112,8 @@ pub enum FaultKind {
 
 impl FaultKind {
     /// All kinds.
-    pub const ALL: [FaultKind; 11] = [
+    #[cfg(test)]
+    const ALL: [FaultKind; 11] = [
         FaultKind::Conflict,
         FaultKind::TooManyRequests,
         FaultKind::InternalError,
@@ -127,7 +128,7 @@ impl FaultKind {
     ];
 
     /// The name in JSON.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             FaultKind::Conflict => "conflict",
             FaultKind::TooManyRequests => "tooManyRequests",

@@ -20,8 +20,10 @@ pub(crate) enum Media {
 pub(crate) enum Form {
     /// The object itself.
     Object,
-    /// `PartialObjectMetadata`, or a list of them.
+    /// `PartialObjectMetadata`, of an object.
     Metadata,
+    /// `PartialObjectMetadataList`, of a list.
+    MetadataList,
     /// `Table`.
     Table,
     /// Aggregated discovery, `APIGroupDiscoveryList`.
@@ -196,7 +198,8 @@ impl<'a> Clause<'a> {
             (name, Place::Objects | Place::Questions | Place::CustomResources) => {
                 let form = match name {
                     "Table" if place != Place::Questions => Form::Table,
-                    "PartialObjectMetadata" | "PartialObjectMetadataList" => Form::Metadata,
+                    "PartialObjectMetadata" => Form::Metadata,
+                    "PartialObjectMetadataList" => Form::MetadataList,
                     _ => return None,
                 };
                 let version = ["v1", "v1beta1"]
@@ -215,7 +218,7 @@ impl<'a> Clause<'a> {
         // Objects of custom resources, tables and documents have no messages.
         let has_message = match place {
             Place::Objects | Place::Questions => form != Form::Table,
-            Place::CustomResources => form == Form::Metadata,
+            Place::CustomResources => matches!(form, Form::Metadata | Form::MetadataList),
             Place::Discovery | Place::OpenApiV2 | Place::Plain => false,
         };
         (media != Media::Protobuf || has_message).then_some(Format {

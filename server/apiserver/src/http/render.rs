@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use fieldmanager_builtin::to_protobuf;
+use fieldmanager_builtin::{KindDescription, to_protobuf};
 use fieldmanager_value::{Map, Str, Value};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -135,6 +135,14 @@ pub(super) fn object(
 ) -> Result<Response<Body>, Failure> {
     let value = match format.form {
         Form::Metadata => metadata_of(object, format.version),
+        Form::MetadataList => {
+            let found = go_type(served, &served.facts.kind);
+            return Err(wrong_form(
+                "PartialObjectMetadataList",
+                "not a list",
+                &found,
+            ));
+        }
         Form::Table => {
             let options = table_options(core, included(head)?).list(false);
             table_of(served, object, options, format.version)
@@ -188,6 +196,10 @@ pub(super) fn list(
             return Ok(encoded(head, 200, &table, format));
         }
         Form::Metadata => {
+            let found = go_type(served, &served.facts.list_kind);
+            return Err(wrong_form("PartialObjectMetadata", "a list", &found));
+        }
+        Form::MetadataList => {
             let version = format!("meta.k8s.io/{}", format.version);
             let shown = move |item: &Entry| metadata_of(&read(item), format.version);
             (
@@ -218,6 +230,32 @@ pub(super) fn list(
         Media::Protobuf => messages::respond(listing, texts, &content_type, accepts_gzip),
         _ => encoded(head, 200, &listing.into_value(), format),
     })
+}
+
+/// 406: the form is that of objects and the answer a list, or the other way round.
+fn wrong_form(asked: &str, is: &str, found: &str) -> Failure {
+    let message = format!("you requested {asked}, but the requested object is {is} ({found})");
+    Failure::new(406, "NotAcceptable", message)
+}
+
+/// The name of the Go type of an object or a list, as a message of kube-apiserver has it.
+fn go_type(served: &Served, kind: &str) -> String {
+    if !served.is_builtin() {
+        let suffix = if *kind == *served.facts.kind {
+            ""
+        } else {
+            "List"
+        };
+        return format!("*unstructured.Unstructured{suffix}");
+    }
+    // An internal package has the name of its group without the domain.
+    let group = KindDescription::find(served.kind()).internal_group();
+    let package = match group.split('.').next().unwrap_or_default() {
+        "" => "core",
+        "internal" => "apiserverinternal",
+        name => name,
+    };
+    format!("*{package}.{kind}")
 }
 
 fn without_kind(object: &Value) -> Value {

@@ -118,7 +118,7 @@ impl Lines {
         };
         match (self.format.form, event.kind) {
             (_, EventKind::Error) => self.frame(event.kind, &event.object),
-            (Form::Metadata, _) => {
+            (Form::Metadata | Form::MetadataList, _) => {
                 let metadata = || render::metadata_of(&object(), self.format.version);
                 self.shared(event, || self.frame(event.kind, &metadata()))
             }

@@ -1,6 +1,7 @@
 //! The entries of the log.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -148,7 +149,7 @@ impl LogEntry {
     }
 
     /// Whether a write changed the owners or the value of a path, or of a path below it.
-    pub fn touches(&self, path: &str) -> bool {
+    pub(crate) fn touches(&self, path: &str) -> bool {
         self.writes
             .iter()
             .flat_map(|write| &write.managers)
@@ -160,7 +161,7 @@ impl LogEntry {
     }
 
     /// The entry as one line of JSON, without a line feed.
-    pub fn to_json(&self) -> String {
+    pub(crate) fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 }
@@ -176,7 +177,7 @@ pub(crate) fn is_in(own: &str, path: &str) -> bool {
         .is_some_and(|rest| matches!(rest.as_bytes(), [] | [b'.' | b'[', ..]))
 }
 
-/// Entries of the log at one moment.
+/// Entries of the log at one moment, a slice of them, the oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     pub(super) entries: Vec<Arc<LogEntry>>,
@@ -184,22 +185,15 @@ pub struct Log {
     pub(super) dropped: Option<u64>,
 }
 
+impl Deref for Log {
+    type Target = [Arc<LogEntry>];
+
+    fn deref(&self) -> &Self::Target {
+        &self.entries
+    }
+}
+
 impl Log {
-    /// The entries, the oldest first.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &LogEntry> + ExactSizeIterator {
-        self.entries.iter().map(AsRef::as_ref)
-    }
-
-    /// The number of entries.
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Whether there are no entries.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
     /// The number of entries that the log no longer has, because it is [bounded](crate::Limits::log).
     pub fn dropped(&self) -> u64 {
         self.dropped.unwrap_or_default()

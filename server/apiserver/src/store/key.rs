@@ -201,11 +201,6 @@ impl Prefix {
         &self.0
     }
 
-    /// Returns the key if this is the prefix of one object.
-    pub fn as_key(&self) -> Option<Key> {
-        (!self.0.ends_with('/')).then(|| Key(Arc::clone(&self.0)))
-    }
-
     /// Reports whether a key belongs to this set.
     pub fn contains(&self, key: &Key) -> bool {
         if self.0.ends_with('/') {
@@ -311,7 +306,5 @@ mod tests {
                 .iter()
                 .all(|prefix| found.contains(&prefix.as_str()) && prefix.contains(&key))
         );
-        assert_eq!(prefixes[3].as_key(), Some(key));
-        assert_eq!(prefixes[2].as_key(), None);
     }
 }

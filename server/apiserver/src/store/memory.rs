@@ -28,7 +28,7 @@ use super::{
 /// let store = Memory::default();
 /// let key = Key::new("", "configmaps", Some("default"), "settings")?;
 /// let revision = store.write(&key, Write::Create(Value::from_yaml("{data: {a: b}}")?)).await?;
-/// let before = store.snapshot();
+/// let before = store.snapshot()?;
 /// store.write(&key, Write::Delete { expected: revision }).await?;
 ///
 /// assert_eq!(store.get(&key, None).await?.entry, None);
@@ -97,29 +97,13 @@ impl Memory {
         }
     }
 
-    /// Returns the objects at the current revision, also of a store that is closed.
-    pub fn snapshot(&self) -> Snapshot {
+    /// The objects at the current revision, also of a store that is closed.
+    pub(crate) fn current(&self) -> Snapshot {
         let state = self.shared.lock();
         Snapshot {
             objects: state.objects.clone(),
             revision: state.revision,
         }
-    }
-
-    /// Returns the objects at a revision that is still kept.
-    ///
-    /// # Errors
-    /// [`StoreError::Compacted`](super::StoreError::Compacted) and [`StoreError::Future`](super::StoreError::Future) for other revisions; [`StoreError::Closed`](super::StoreError::Closed).
-    pub fn snapshot_at(&self, revision: Revision) -> Result<Snapshot> {
-        let (objects, revision) = self.shared.at(Some(revision))?;
-        Ok(Snapshot { objects, revision })
-    }
-
-    /// Returns a second, independent store with the same objects, revision and limits. Its history begins at the current
-    /// revision, and it has no watches.
-    pub fn fork(&self) -> Self {
-        let limits = self.shared.lock().limits();
-        Self::from_snapshot(&self.snapshot(), limits)
     }
 
     /// Replaces all objects by those of a snapshot, with the revisions that they had.
@@ -271,7 +255,7 @@ impl Store for Memory {
 
     fn snapshot(&self) -> Result<Snapshot> {
         self.shared.lock().open()?;
-        Ok(self.snapshot())
+        Ok(self.current())
     }
 
     fn restore(&self, snapshot: &Snapshot) -> Result<Revision> {
@@ -280,6 +264,7 @@ impl Store for Memory {
 
     fn fork(&self) -> Result<SharedStore> {
         self.shared.lock().open()?;
-        Ok(Arc::new(self.fork()))
+        let limits = self.shared.lock().limits();
+        Ok(Arc::new(Self::from_snapshot(&self.current(), limits)))
     }
 }

@@ -284,7 +284,8 @@ pub trait Store: Send + Sync + 'static {
         Err(StoreError::NoSnapshots)
     }
 
-    /// Returns a second, independent store in the same state, see [`Memory::fork`].
+    /// Returns a second, independent store with the same objects, revision and limits. Its history begins
+    /// at the current revision, and it has no watches.
     ///
     /// # Errors
     /// [`StoreError::NoSnapshots`] by default.

@@ -79,13 +79,8 @@ impl Snapshot {
     }
 
     /// Returns the number of objects.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.objects.len()
-    }
-
-    /// Reports whether there are no objects.
-    pub fn is_empty(&self) -> bool {
-        self.objects.is_empty()
     }
 
     /// Returns the objects in the order of their keys.

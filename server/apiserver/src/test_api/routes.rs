@@ -254,7 +254,7 @@ fn done() -> Response<Body> {
 }
 
 fn described(id: u64, snapshot: &Snapshot) -> Json {
-    json!({ "id": id.to_string(), "revision": snapshot.revision().to_string(), "objects": snapshot.len() })
+    json!({ "id": id.to_string(), "revision": snapshot.revision().to_string(), "objects": snapshot.count() })
 }
 
 fn rule(fault: &FaultHandle) -> Json {

@@ -55,5 +55,3 @@ pub use build::{Manifest, SetupError, TestBuilder, TestServer};
 #[doc(hidden)]
 pub use owners::{check_not_owned, check_owned};
 pub use request::{Refusal, Reply};
-
-pub use crate::{assert_not_owned, assert_owned};

@@ -169,7 +169,7 @@ impl Store for Failing {
     }
 
     fn snapshot(&self) -> Result<Snapshot> {
-        Ok(self.memory.snapshot())
+        self.memory.snapshot()
     }
 
     fn restore(&self, snapshot: &Snapshot) -> Result<Revision> {

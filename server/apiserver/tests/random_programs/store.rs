@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use fieldmanager_apiserver::store::{
-    BoxWatch, Key, List, Memory, Page, Prefix, Read, Result, Revision, SharedStore, Snapshot,
-    Store, Write,
+    BoxWatch, HistoryLimits, Key, List, Memory, Page, Prefix, Read, Result, Revision, SharedStore,
+    Snapshot, Store, Write,
 };
 use futures::future::BoxFuture;
 
@@ -73,7 +73,7 @@ impl Store for Yielding {
     }
 
     fn snapshot(&self) -> Result<Snapshot> {
-        Ok(self.store.snapshot())
+        self.store.snapshot()
     }
 
     fn restore(&self, snapshot: &Snapshot) -> Result<Revision> {
@@ -82,7 +82,7 @@ impl Store for Yielding {
 
     fn fork(&self) -> Result<SharedStore> {
         Ok(Arc::new(Yielding {
-            store: self.store.fork(),
+            store: Memory::from_snapshot(&self.store.snapshot()?, HistoryLimits::default()),
             numbers: self.numbers.clone(),
         }))
     }

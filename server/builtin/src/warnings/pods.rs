@@ -90,7 +90,7 @@ pub(crate) fn pod(pod: &Value, live: Option<&Value>) -> Vec<String> {
     // Updates of pods are frequent and seldom made by people, so they have no warnings.
     if live.is_none() {
         out.extend(host_name(pod, "the Pod's hostname"));
-        template(&Place::new(&FieldPath::empty(), pod), &mut out);
+        template(&Place::new(&FieldPath::default(), pod), &mut out);
     }
     out
 }

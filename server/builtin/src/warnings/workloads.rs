@@ -14,7 +14,7 @@ fn generation(object: &Value) -> Option<&Value> {
 
 /// The value at a path of fields.
 fn at<'v>(object: &'v Value, path: &[&str]) -> Option<Place<'v>> {
-    let root = Place::new(&FieldPath::empty(), object);
+    let root = Place::new(&FieldPath::default(), object);
     path.iter().try_fold(root, |place, name| place.child(name))
 }
 

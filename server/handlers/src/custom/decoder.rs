@@ -372,7 +372,7 @@ impl Decoder {
         }
 
         // The metadata of the object has the same type for every kind and version, so no schema is needed for it.
-        let root = FieldPath::empty();
+        let root = FieldPath::default();
         let coerced =
             match Structural::default().coerce_metadata(&root, object, true, drops_invalid) {
                 Ok(coerced) => coerced,

@@ -169,7 +169,7 @@ impl Validator {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn validate_create(&self, object: &Value) -> Vec<FieldError> {
-        let root = FieldPath::empty();
+        let root = FieldPath::default();
         let mut errors = self.type_meta(object);
         if errors.is_empty() {
             errors = self.created_metadata(object, NameSyntax::Subdomain);
@@ -211,7 +211,7 @@ impl Validator {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn validate_update(&self, object: &Value, old: &Value) -> Evaluated {
-        let root = FieldPath::empty();
+        let root = FieldPath::default();
         let common = self.common(object, old);
         let mut errors = Vec::new();
         let type_meta = self.type_meta(object);
@@ -325,13 +325,17 @@ impl Validator {
         if errors.iter().any(blocks) {
             let detail = "some validation rules were not checked because the object was invalid; correct the existing \
                           errors to complete validation";
-            errors.push(FieldError::invalid(FieldPath::empty(), Value::Null, detail));
+            errors.push(FieldError::invalid(
+                FieldPath::default(),
+                Value::Null,
+                detail,
+            ));
             return Vec::new();
         }
 
         let evaluated = self
             .rules
-            .validate(&FieldPath::empty(), object, old, BUDGET);
+            .validate(&FieldPath::default(), object, old, BUDGET);
         errors.extend(evaluated.errors);
         evaluated.warnings
     }
@@ -374,7 +378,7 @@ impl Validator {
 
     /// The faults of lists, unless the old object has some too.
     fn lists(&self, object: &Value, old: &Value) -> Vec<FieldError> {
-        let root = FieldPath::empty();
+        let root = FieldPath::default();
         // An old object with any fault in its lists excuses the new one.
         let errors = listed(self.schema.validate_lists(&root, object));
         if errors.is_empty() || !listed(self.schema.validate_lists(&root, old)).is_empty() {
@@ -396,7 +400,7 @@ fn updated_metadata(object: &Value, old: &Value) -> Vec<FieldError> {
 fn listed(result: Result<Vec<FieldError>, Error>) -> Vec<FieldError> {
     result.unwrap_or_else(|error| {
         vec![FieldError::invalid(
-            FieldPath::empty(),
+            FieldPath::default(),
             "",
             error.to_string(),
         )]

@@ -178,7 +178,7 @@ impl Walk<'_> {
 
     /// Checks a value by its schema and the rules of that.
     fn value(&mut self, value: &Value, schema: &Structural, path: &FieldPath, is_root: bool) {
-        let Ok(validator) = Validator::from_structural(schema) else {
+        let Ok(validator) = Validator::new(&schema.to_value()) else {
             return;
         };
         let errors = validator.validate(value);
@@ -186,7 +186,7 @@ impl Walk<'_> {
         // Rules are evaluated only for a value that fits the schema.
         if !errors.is_empty() {
             let at = |error: FieldError| FieldError {
-                path: if error.path == FieldPath::empty() {
+                path: if error.path == FieldPath::default() {
                     path.clone()
                 } else {
                     // As in the API server, the path in the value is one name.
@@ -223,7 +223,7 @@ fn in_metadata(
     path: &FieldPath,
     place: &Place<'_>,
 ) -> Result<Value, Vec<FieldError>> {
-    let root = FieldPath::empty();
+    let root = FieldPath::default();
     let object = place.steps.around(default.clone());
     let invalid = |reason: String| {
         let detail = format!("must result in valid metadata: {reason}");

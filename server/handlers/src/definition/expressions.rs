@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use fieldmanager_cel::internal::{CheckedRule, RefusedRule, RuleChecks, RuleOptions, is_exposed};
-use fieldmanager_structural::internal::{declare_metadata, rule_struct};
+use fieldmanager_structural::internal::{declare_metadata, is_below, rule_struct};
 use fieldmanager_structural::{FieldError, FieldPath, Structural};
 use fieldmanager_value::internal::level;
 use fieldmanager_value::{Map, Value};
@@ -194,7 +194,7 @@ impl Walk<'_> {
             .faults
             .range(path..)
             .next()
-            .is_some_and(|fault| fault.starts_with(path));
+            .is_some_and(|fault| is_below(fault, path));
         if rules.is_empty() || has_faults {
             return;
         }

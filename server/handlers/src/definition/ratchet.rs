@@ -83,7 +83,7 @@ impl Ratchet {
             let structural = Structural::from_value(schema);
             let valid = structural
                 .ok()
-                .filter(|schema| schema.validate(&FieldPath::empty()).is_empty());
+                .filter(|schema| schema.validate(&FieldPath::default()).is_empty());
             out.structural &= valid.is_some();
             let pruned = valid
                 .as_ref()

@@ -125,7 +125,7 @@ fn error(fault: UnionFault, object: &Value) -> FieldError {
 /// The path of a fault in the notation of the API server.
 fn field_path(path: &Path) -> FieldPath {
     path.iter()
-        .fold(FieldPath::empty(), |path, element| match element {
+        .fold(FieldPath::default(), |path, element| match element {
             PathElement::Field(name) => path.child(name.clone()),
             PathElement::Index(at) => path.index(usize::try_from(*at).unwrap_or_default()),
             other => path.key(other.to_string()),

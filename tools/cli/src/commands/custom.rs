@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use fieldmanager_openapi::GroupVersionKind;
 use fieldmanager_structural::Structural;
 use fieldmanager_structural::crd::CustomResource;
+use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 
 use crate::args::CustomArgs;
@@ -56,7 +56,7 @@ fn read(args: &CustomArgs, files: Files) -> Result<(Value, Structural, CustomRes
     let object = files.value(&args.file)?;
     let file = files::name(&args.schema);
     let fault = |message: String| Failure::input(&file, message);
-    let kind = GroupVersionKind::of_object(&object).ok_or_else(|| {
+    let kind = object.complete_kind().ok_or_else(|| {
         Failure::input(
             files::name(&args.file),
             "the object has no apiVersion and kind",

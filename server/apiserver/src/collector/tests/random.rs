@@ -79,7 +79,7 @@ async fn check(operations: Vec<Operation>) {
         }
     }
     test.settle().await;
-    for entry in test.store.snapshot().entries() {
+    for entry in test.store.current().entries() {
         let object = &entry.object;
         assert!(!is_terminating(object), "{entry:?} did not end");
         let namespace = entry.key.parts().namespace.unwrap_or_default();
@@ -99,7 +99,7 @@ async fn check(operations: Vec<Operation>) {
         test.delete(namespace, Background);
     }
     test.settle().await;
-    assert!(test.store.snapshot().is_empty() && test.collector.graph.is_empty());
+    assert!(test.store.current().count() == 0 && test.collector.graph.is_empty());
 }
 
 proptest! {

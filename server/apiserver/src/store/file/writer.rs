@@ -65,7 +65,7 @@ impl Writer {
         let Snapshot {
             mut objects,
             mut revision,
-        } = self.memory.snapshot();
+        } = self.memory.current();
 
         // Each write of the group is decided on the objects that the writes before it leave.
         for Message { key, write, answer } in group {
@@ -131,7 +131,7 @@ impl Writer {
         let stored = self.disk.revision().inspect_err(|_| self.disk.close())?;
 
         // The revision is written with the changes, so it says whether the commit took place.
-        if stored > Some(self.memory.snapshot().revision) {
+        if stored > Some(self.memory.current().revision) {
             for change in std::mem::take(&mut self.unknown) {
                 self.memory
                     .apply(&change.key, change.object, change.revision);

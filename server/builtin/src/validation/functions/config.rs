@@ -120,7 +120,7 @@ pub(crate) fn config_map(map: &Field<'_>, errors: &mut Errors) {
     }
     // The size is that of both maps, so the error has the path without a name, which Go writes as brackets.
     if size > MAX_SIZE {
-        errors.push(FieldError::too_long(FieldPath::empty().key(""), MAX_SIZE));
+        errors.push(FieldError::too_long(FieldPath::default().key(""), MAX_SIZE));
     }
 }
 

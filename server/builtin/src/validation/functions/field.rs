@@ -24,7 +24,7 @@ impl<'v> Field<'v> {
     /// An object that is created, or that takes the place of a live one.
     pub(crate) fn object(object: &'v Value, live: Option<&'v Value>) -> Self {
         Field {
-            path: FieldPath::empty(),
+            path: FieldPath::default(),
             value: Some(object),
             live,
             is_update: live.is_some(),
