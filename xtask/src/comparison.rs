@@ -235,6 +235,9 @@ fn clients(run: &Run) -> Result<()> {
 fn pages(run: &Run) -> Result<()> {
     let fieldmanager = run.target.join("debug/fieldmanager");
     let (kubectl, work) = (run.target.join("kubectl"), run.target.join("pages"));
+    // A block runs this example; the tests have built it, if they ran before.
+    let example = "-q -p fieldmanager-conformance-suite --example in_process";
+    run.run(cmd!(run.shell, "cargo build").args(example.split(' ')))?;
     run.run(cmd!(run.shell, "comparison/pages/run {fieldmanager} {work}").env("KUBECTL", kubectl))
 }
 

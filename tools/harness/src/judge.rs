@@ -1,5 +1,8 @@
 //! Compares what a step led to with its expectations: one judge for the library and for API servers.
 
+mod differences;
+mod said;
+
 use std::collections::BTreeSet;
 
 use fieldmanager_fieldpath::Set;
@@ -13,7 +16,10 @@ use crate::object::with_metadata;
 use crate::outcome::{conflicts_to_value, entries_to_value, faults_to_value, map};
 use crate::report::Failure;
 use crate::scenario::{ConflictAt, Expect, ExpectedError, ExpectedFault};
-use crate::server::{Answer, ExpectedCause, ExpectedEntry, ExpectedEvent, ExpectedStatus};
+use crate::server::{Answer, ExpectedEntry, ExpectedEvent};
+use differences::{different, different_values, failure_at, texts, unpaired};
+pub use said::ObservedAnswer;
+use said::{headers, status};
 
 /// Metadata that a server sets, sorted. It is compared only if a scenario expects it.
 const SERVER_SET: [&str; 7] = [
@@ -54,21 +60,6 @@ pub struct ObservedRefusal {
     pub message: String,
     /// The conflicts, if these are the reason.
     pub conflicts: Vec<ConflictAt>,
-}
-
-/// The parts of an answer that only a server has.
-#[derive(Clone, Debug)]
-pub struct ObservedAnswer<'o> {
-    /// The code.
-    pub code: u16,
-    /// The headers, by their names in lower case.
-    pub headers: Vec<(String, String)>,
-    /// The texts of warnings.
-    pub warnings: Vec<String>,
-    /// The body.
-    pub body: &'o Value,
-    /// The object as it was in the answer before.
-    pub before: Option<&'o Value>,
 }
 
 /// An expectation that cannot be checked is a failure too.
@@ -299,21 +290,6 @@ fn parts(expect: &Expect, observed: &Observed<'_>) -> Checked {
     Ok(out)
 }
 
-/// Pairs each expected item with one that was found. Returns the expected items without one, and the found ones that are left.
-fn unpaired<'e, 'f, E, F>(
-    expected: &'e [E],
-    found: &'f [F],
-    fits: impl Fn(&E, &F) -> bool,
-) -> (Vec<&'e E>, Vec<&'f F>) {
-    let mut surplus: Vec<&F> = found.iter().collect();
-    // A found item is used once, so two equal expected items need two found ones.
-    let missing = expected.iter().filter(|wanted| {
-        let at = surplus.iter().position(|found| fits(wanted, found));
-        at.map(|at| surplus.remove(at)).is_none()
-    });
-    (missing.collect(), surplus)
-}
-
 /// Fails unless the expected faults and the found faults match one to one.
 fn faults(expected: &[ExpectedFault], actual: &[UnionFault]) -> Option<Failure> {
     let (missing, surplus) = unpaired(expected, actual, |wanted, fault| {
@@ -406,112 +382,6 @@ fn managed(
     )
 }
 
-fn status(expected: &ExpectedStatus, status: &Value) -> Vec<Failure> {
-    let mut out = Vec::new();
-    let text = |name: &str| status.get(name).and_then(Value::as_str).unwrap_or_default();
-    if let Some(reason) = &expected.reason
-        && reason != text("reason")
-    {
-        out.push(different_text("status.reason", reason, text("reason")));
-    }
-
-    if let Some(message) = &expected.message
-        && !text("message").contains(message.as_str())
-    {
-        out.push(different_text("status.message", message, text("message")));
-    }
-
-    // Causes are compared one to one, in any order.
-    if let Some(causes) = &expected.causes {
-        let found = status
-            .get("details")
-            .and_then(|details| details.get("causes"))
-            .and_then(Value::as_list);
-        let found: Vec<Value> = found.into_iter().flatten().cloned().collect();
-        let (missing, surplus) = unpaired(causes, &found, is_cause);
-        let is_equal = missing.is_empty() && surplus.is_empty();
-        let paths = (!is_equal).then(|| ".details.causes".to_owned());
-        let expected = causes.iter().map(cause_value).collect();
-        out.extend(different(
-            "status.causes",
-            paths.into_iter().collect(),
-            Value::List(expected),
-            Value::from(found),
-        ));
-    }
-
-    out
-}
-
-fn is_cause(expected: &ExpectedCause, found: &Value) -> bool {
-    let text = |name: &str| found.get(name).and_then(Value::as_str).unwrap_or_default();
-    let is =
-        |expected: &Option<Str>, fits: &dyn Fn(&Str) -> bool| expected.as_ref().is_none_or(fits);
-    is(&expected.reason, &|reason| reason == text("reason"))
-        && is(&expected.field, &|field| field == text("field"))
-        && is(&expected.message, &|part| {
-            text("message").contains(part.as_str())
-        })
-}
-
-fn cause_value(cause: &ExpectedCause) -> Value {
-    let fields = [
-        ("reason", &cause.reason),
-        ("message", &cause.message),
-        ("field", &cause.field),
-    ];
-    let given = fields
-        .into_iter()
-        .filter_map(|(name, text)| Some((name, text.as_ref()?.as_str())));
-    Value::Map(given.collect())
-}
-
-fn headers(expected: &Answer, answer: &ObservedAnswer<'_>) -> Vec<Failure> {
-    let mut out = Vec::new();
-    for (name, expected) in &expected.headers {
-        // Names of headers are case-insensitive, and those of the answer are in lower case.
-        let wanted_name = name.to_ascii_lowercase();
-        let found = answer.headers.iter().find(|(name, _)| *name == wanted_name);
-        let found = found.map(|(_, value)| value.as_str());
-        let fits = match (expected, found) {
-            (None, found) => found.is_none(),
-            (Some(part), found) => found.is_some_and(|found| found.contains(part.as_str())),
-        };
-
-        // An expected null stands for an absent header.
-        if !fits {
-            let expected = expected.as_deref().unwrap_or("no such header");
-            let expected = format!("{name}: {expected}");
-            out.push(different_text(
-                "headers",
-                &expected,
-                found.unwrap_or("none"),
-            ));
-        }
-    }
-
-    // Warnings are compared one to one, so an additional warning is a failure too.
-    if let Some(expected) = &expected.warnings {
-        let (missing, surplus) = unpaired(expected, &answer.warnings, |part, warning| {
-            warning.contains(part.as_str())
-        });
-        if !(missing.is_empty() && surplus.is_empty()) {
-            out.push(Failure::of_values(
-                "warnings",
-                vec!["Warning".into()],
-                texts(expected.iter().map(Str::as_str)),
-                texts(answer.warnings.iter().map(String::as_str)),
-            ));
-        }
-    }
-
-    out
-}
-
-fn texts<'t>(texts: impl Iterator<Item = &'t str>) -> Value {
-    Value::List(texts.map(Value::from).collect())
-}
-
 /// Compares parts of an object.
 fn contents(contains: Option<&Value>, absent: &[Str], object: &Value) -> Checked {
     let mut out = Vec::new();
@@ -564,38 +434,6 @@ fn changes(expected: &Answer, before: Option<&Value>, object: &Value) -> Checked
     }
 
     Ok(out)
-}
-
-fn different(
-    what: &'static str,
-    paths: Vec<String>,
-    expected: Value,
-    actual: Value,
-) -> Option<Failure> {
-    (!paths.is_empty()).then(|| Failure::of_values(what, paths, expected, actual))
-}
-
-fn different_values(what: &'static str, expected: &Value, actual: &Value) -> Option<Failure> {
-    let paths = diff::paths(expected, actual);
-    different(what, paths, expected.clone(), actual.clone())
-}
-
-fn different_text(what: &'static str, expected: &str, actual: &str) -> Failure {
-    Failure {
-        expected: Some(expected.into()),
-        actual: Some(actual.into()),
-        ..Failure::new(
-            what,
-            format!("expected `{what}` with `{expected}`, got `{actual}`"),
-        )
-    }
-}
-
-fn failure_at(path: &str, failure: Failure) -> Failure {
-    Failure {
-        paths: vec![path.to_owned()],
-        ..failure
-    }
 }
 
 /// The object without the metadata that a server sets, unless it is expected.
