@@ -21,6 +21,7 @@ mod hostile_webhooks;
 mod kube_rs;
 mod log;
 mod long_requests;
+mod media;
 mod metrics;
 mod mutating;
 mod operator;

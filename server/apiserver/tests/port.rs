@@ -530,7 +530,7 @@ async fn use_http2(client: &Http2) {
     assert_eq!(code, 201, "{}", String::from_utf8_lossy(&created));
     let (code, read) = send(client, "GET", &format!("{CONFIG_MAPS}/a"), String::new()).await;
     assert_eq!((code, read), (200, created));
-    let head = send(client, "HEAD", "/version", String::new()).await;
+    let head = send(client, "HEAD", "/apis", String::new()).await;
     assert_eq!(head, (200, Vec::new()));
     for (code, body) in &mut watches {
         assert_eq!(*code, 200);

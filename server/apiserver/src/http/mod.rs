@@ -18,6 +18,7 @@ mod watch;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use fieldmanager_access::User;
 use fieldmanager_handlers::internal::{Media, unsupported_media_type};
 use futures::StreamExt;
@@ -51,6 +52,10 @@ pub(crate) use timeout::timeout;
 use verb::{custom_verb, is_watch, verb};
 #[cfg(feature = "net")]
 pub(crate) use watch::Events;
+
+/// The media types of a list of a built-in kind, and of its watch.
+const LISTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf, \
+                      application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
 /// What answers requests.
 #[derive(Clone, Copy)]
@@ -238,7 +243,7 @@ where
     }
 
     let response = match route {
-        Route::Metrics if matches!(head.method, Method::GET | Method::HEAD) => {
+        Route::Metrics => {
             let text = measure::text(core, gate).await?;
             message::response(200, CONTENT_TYPE, message::full(text))
         }
@@ -370,12 +375,12 @@ async fn answer(
     if let (Route::Page(path), true) = (route, server.gate.page) {
         return page::respond(core, server.gate, head, path).await;
     }
-    // An unknown path is 404 for every method, and a known one of no resource is only read.
-    if matches!(route, Route::Unknown | Route::Test(_) | Route::Page(_)) {
-        return Err(path_not_found(&core.registry(), &head.path));
-    }
-    if !matches!(head.method, Method::GET | Method::HEAD) {
-        return Err(Failure::method_not_allowed());
+    // The documents of built-in versions have routes, with one method. All other documents are answers to every method.
+    if let Some(produced) = produced(route, &core.registry()) {
+        if head.method != Method::GET {
+            return Err(Failure::method_not_allowed());
+        }
+        negotiate::check_route(head.header(header::ACCEPT), produced)?;
     }
 
     // All parts of an answer are from the documents of one registry, which may be replaced meanwhile.
@@ -401,26 +406,58 @@ async fn answer(
             render::text(head, text(documents.discovery.resources(group, version))?)
         }
         Route::OpenApiV2 => {
-            let format = Format::of(head.header(header::ACCEPT), Place::OpenApiV2)?;
+            let Ok(format) = Format::of(head.header(header::ACCEPT), Place::OpenApiV2) else {
+                return Ok(empty(406));
+            };
             let document = match format.media {
                 negotiate::Media::OpenApiProtobuf => documents.openapi_v2_protobuf(),
                 _ => documents.openapi_v2(),
             };
             Ok(render::document(head, document, &format.content_type()))
         }
-        Route::OpenApiV3(path) => {
-            let document = match path {
-                None => Some(documents.openapi().v3_index()),
-                Some(path) => documents.openapi().v3(path),
+        // kube-apiserver declares no type of the index, and Go guesses this one.
+        Route::OpenApiV3(None) => {
+            let index = documents.openapi().v3_index();
+            Ok(render::document(head, index, "text/plain; charset=utf-8"))
+        }
+        Route::OpenApiV3(Some(path)) => {
+            let accept = head.header(header::ACCEPT);
+            let Some(document) = documents.openapi().v3(path) else {
+                return Ok(empty(404));
             };
-            let document = document.ok_or_else(Failure::path_not_found)?;
-            Ok(render::document(head, document, "application/json"))
+            // A client that wants protobuf gets JSON.
+            let is_accepted = Format::of(accept, Place::Plain).is_ok()
+                || accept.is_some_and(|accept| accept.contains("proto-openapi.spec.v3"));
+            Ok(match is_accepted {
+                true => render::document(head, document, "application/json"),
+                false => empty(406),
+            })
         }
         Route::TokenKeys | Route::TokenIssuer => access::token_document(core, head, route),
         Route::Metrics | Route::Test(_) | Route::Page(_) | Route::Resource(_) | Route::Unknown => {
-            Err(Failure::path_not_found())
+            Err(not_found())
         }
     }
+}
+
+/// The media types of a document that has a route; `None` for others.
+fn produced(route: &Route, registry: &Registry) -> Option<&'static str> {
+    match route {
+        Route::LegacyVersions => Some(negotiate::ACCEPTED),
+        Route::GroupVersion { group, version } => registry
+            .is_builtin_version(group, version)
+            .then_some(negotiate::ACCEPTED),
+        Route::Version | Route::TokenIssuer => Some("application/json"),
+        Route::TokenKeys => Some("application/jwk-set+json"),
+        _ => None,
+    }
+}
+
+/// An answer without a body.
+fn empty(code: u16) -> Response<Body> {
+    let mut response = response(code, "", full(Bytes::new()));
+    response.headers_mut().remove(header::CONTENT_TYPE);
+    response
 }
 
 /// The failure of a request whose path names nothing. Built-in groups answer for all paths below them.
@@ -488,6 +525,11 @@ async fn resource(
         return Err(Failure::method_not_allowed());
     }
 
+    if served.is_builtin() {
+        let is_list = matches!(verb, Verb::List | Verb::Watch) && path.name.is_empty();
+        let produced = if is_list { LISTED } else { negotiate::ACCEPTED };
+        negotiate::check_route(head.header(header::ACCEPT), produced)?;
+    }
     let format = match verb {
         Verb::Watch => watch::format(head, place(served, ""))?,
         _ => Format::of(

@@ -1,6 +1,6 @@
 //! The form of an answer: JSON, YAML or protobuf, of the object, of its metadata, or as a table.
 
-use fieldmanager_managedfields::Status;
+use fieldmanager_managedfields::{Details, Status};
 
 /// A serialization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,8 @@ pub(crate) enum Place {
 }
 
 /// The media types of answers.
-const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+pub(super) const ACCEPTED: &str =
+    "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
 /// The media type of OpenAPI v2 in protobuf, without `application/`.
 const OPEN_API_V2: [&str; 2] = [
@@ -144,6 +145,34 @@ impl Format {
             _ => media.to_owned(),
         }
     }
+}
+
+/// Checks that a client accepts one of the media types of a fixed route. Unlike a [`Format`], a route knows no wildcard but
+/// `*/*`.
+///
+/// # Errors
+///
+/// 406 if it accepts none.
+///
+/// Behaviour: `Route.matchesAccept` of `github.com/emicklei/go-restful`.
+pub(super) fn check_route(accept: Option<&str>, produced: &str) -> Result<(), Status> {
+    let Some(accept) = accept.filter(|accept| !accept.is_empty()) else {
+        return Ok(());
+    };
+    let mut accepted = accept
+        .split(',')
+        .map(|clause| clause.split(';').next().unwrap_or_default().trim());
+    if accepted.any(|media| media == "*/*" || produced.split(", ").any(|own| own == media)) {
+        return Ok(());
+    }
+
+    let message = format!("406: Not Acceptable\n\nAvailable representations: {produced}");
+    Err(Status::failure(
+        406,
+        "NotAcceptable",
+        message,
+        Some(Details::default()),
+    ))
 }
 
 /// 406: the client accepts none of the media types.
@@ -276,6 +305,18 @@ mod tests {
         assert_eq!(
             format(metadata, Place::CustomResources),
             Some((Media::Protobuf, Form::Metadata))
+        );
+    }
+
+    #[test]
+    fn route_has_media_types_and_no_wildcard_of_them() {
+        assert!(check_route(None, ACCEPTED).is_ok());
+        assert!(check_route(Some("image/png, */*;q=0.1"), ACCEPTED).is_ok());
+        assert!(check_route(Some("application/yaml;as=Table"), ACCEPTED).is_ok());
+        let refused = check_route(Some("application/*"), "application/json").unwrap_err();
+        assert_eq!(
+            refused.message,
+            "406: Not Acceptable\n\nAvailable representations: application/json"
         );
     }
 

@@ -135,14 +135,7 @@ pub(super) fn object(
 ) -> Result<Response<Body>, Failure> {
     let value = match format.form {
         Form::Metadata => metadata_of(object, format.version),
-        Form::MetadataList => {
-            let found = go_type(served, &served.facts.kind);
-            return Err(wrong_form(
-                "PartialObjectMetadataList",
-                "not a list",
-                &found,
-            ));
-        }
+        Form::MetadataList => return Err(is_no_list(served)),
         Form::Table => {
             let options = table_options(core, included(head)?).list(false);
             table_of(served, object, options, format.version)
@@ -195,10 +188,7 @@ pub(super) fn list(
             let table = at_version(table, format.version);
             return Ok(encoded(head, 200, &table, format));
         }
-        Form::Metadata => {
-            let found = go_type(served, &served.facts.list_kind);
-            return Err(wrong_form("PartialObjectMetadata", "a list", &found));
-        }
+        Form::Metadata => return Err(is_list(served)),
         Form::MetadataList => {
             let version = format!("meta.k8s.io/{}", format.version);
             let shown = move |item: &Entry| metadata_of(&read(item), format.version);
@@ -232,10 +222,18 @@ pub(super) fn list(
     })
 }
 
-/// 406: the form is that of objects and the answer a list, or the other way round.
-fn wrong_form(asked: &str, is: &str, found: &str) -> Failure {
-    let message = format!("you requested {asked}, but the requested object is {is} ({found})");
-    Failure::new(406, "NotAcceptable", message)
+/// 406: the form is that of an object, and the answer is a list.
+fn is_list(served: &Served) -> Failure {
+    let found = go_type(served, &served.facts.list_kind);
+    let asked = "you requested PartialObjectMetadata, but the requested object is a list";
+    Failure::new(406, "NotAcceptable", format!("{asked} ({found})"))
+}
+
+/// 406: the form is that of a list, and the answer is an object.
+fn is_no_list(served: &Served) -> Failure {
+    let found = go_type(served, &served.facts.kind);
+    let asked = "you requested PartialObjectMetadataList, but the requested object is not a list";
+    Failure::new(406, "NotAcceptable", format!("{asked} ({found})"))
 }
 
 /// The name of the Go type of an object or a list, as a message of kube-apiserver has it.

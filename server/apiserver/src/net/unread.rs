@@ -9,12 +9,15 @@ use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::Response;
-use http_body::{Frame, SizeHint};
+use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt;
 
 use super::connection::Ticket;
 use crate::budget::{Budget, FREE, Reservation};
 use crate::http::{Body, Reserved};
+
+/// The size up to which the events of a watch that are ready are sent together, in bytes: that of a record of TLS.
+const TOGETHER: usize = 16 << 10;
 
 /// An answer that keeps its ticket and its memory until its last byte was given to the system, or until it is dropped. The
 /// events of a watch, which has a budget, have tickets and memory of their own.
@@ -37,6 +40,7 @@ pub(super) fn answer(
             held: Arc::new(held),
             events,
             waiting: None,
+            next: None,
         }
         .boxed_unsync()
     })
@@ -54,9 +58,38 @@ struct Unread {
     events: Option<Arc<Budget>>,
     /// An event for which there is no memory.
     waiting: Option<(Frame<Bytes>, BoxFuture<'static, Reservation>)>,
+    /// What the body had behind the last event: its end, or an error.
+    next: Option<Option<io::Result<Frame<Bytes>>>>,
 }
 
 impl Unread {
+    /// An event with those that are ready behind it. Each frame costs much more than its bytes, on both sides.
+    fn joined(&mut self, first: Bytes, context: &mut Context<'_>) -> Bytes {
+        let mut size = first.len();
+        let mut parts = vec![first];
+        while size < TOGETHER {
+            match Pin::new(&mut self.body).poll_frame(context) {
+                Poll::Pending => break,
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(data) => {
+                        size += data.len();
+                        parts.push(data);
+                    }
+                    Err(frame) => self.next = Some(Some(Ok(frame))),
+                },
+                Poll::Ready(end) => self.next = Some(end),
+            }
+            if self.next.is_some() {
+                break;
+            }
+        }
+
+        match parts.as_slice() {
+            [_] => parts.remove(0),
+            _ => parts.concat().into(),
+        }
+    }
+
     fn owned(&self, frame: Frame<Bytes>, memory: Option<Reservation>) -> Frame<Bytes> {
         let event = memory.map(|memory| (self.held.ticket.event(), memory));
         frame.map_data(|bytes| {
@@ -78,12 +111,20 @@ impl http_body::Body for Unread {
         context: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         if self.waiting.is_none() {
-            let frame = match ready!(Pin::new(&mut self.body).poll_frame(context)) {
+            let next = match self.next.take() {
+                Some(next) => next,
+                None => ready!(Pin::new(&mut self.body).poll_frame(context)),
+            };
+            let frame = match next {
                 Some(Ok(frame)) => frame,
                 end => return Poll::Ready(end),
             };
             let Some(budget) = self.events.clone() else {
                 return Poll::Ready(Some(Ok(self.owned(frame, None))));
+            };
+            let frame = match frame.into_data() {
+                Ok(event) => Frame::data(self.joined(event, context)),
+                Err(frame) => frame,
             };
 
             // The number of events has no bound, so a large one waits for memory, and the rest of the watch with it.
@@ -112,7 +153,7 @@ impl http_body::Body for Unread {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.waiting.is_none() && self.body.is_end_stream()
+        self.waiting.is_none() && self.next.is_none() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -140,6 +181,22 @@ mod tests {
 
     use super::*;
     use crate::net::connection::Client;
+
+    #[tokio::test]
+    async fn events_that_are_ready_are_one_frame() {
+        let event = |size| Ok(Frame::data(Bytes::from(vec![0; size])));
+        let events = stream::iter([event(1 << 10), event(2 << 10), event(TOGETHER), event(1)]);
+        let response = Response::new(StreamBody::new(events).boxed_unsync());
+        let gate = crate::gate::Gate::new(crate::Limits::default(), false);
+        let ticket = Client::new(&gate).begin(http::Version::HTTP_11);
+        let budget = Arc::new(Budget::new(1 << 20));
+        let mut body = answer(response, ticket, Some(budget)).into_body();
+        let mut sizes = Vec::new();
+        while let Some(frame) = body.frame().await {
+            sizes.push(frame.unwrap().into_data().unwrap().len());
+        }
+        assert_eq!(sizes, [(3 << 10) + TOGETHER, 1]);
+    }
 
     #[tokio::test]
     async fn an_event_waits_for_memory() {

@@ -80,6 +80,12 @@ impl Registry {
             .any(|served| served.is_builtin() && served.facts.group == group)
     }
 
+    /// Whether a version of a group has built-in kinds.
+    pub(crate) fn is_builtin_version(&self, group: &str, version: &str) -> bool {
+        self.of_version(group, version)
+            .any(|served| served.is_builtin())
+    }
+
     /// The resource of a kind.
     pub(crate) fn of_kind(&self, kind: &GroupVersionKind) -> Option<&Arc<Served>> {
         self.of_version(&kind.group, &kind.version)

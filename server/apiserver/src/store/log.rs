@@ -8,12 +8,13 @@ mod tests;
 mod wake;
 
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, VecDeque},
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Waker},
 };
 
+use ahash::AHashMap;
 use fieldmanager_value::Value;
 use futures::Stream;
 
@@ -84,7 +85,7 @@ pub(super) struct State {
     plain: usize,
     bytes: usize,
     limits: HistoryLimits,
-    slots: HashMap<Prefix, Slot>,
+    slots: AHashMap<Prefix, Slot>,
     next_watch: u64,
     queue: Arc<WakeQueue>,
     closed: bool,
@@ -142,7 +143,7 @@ impl State {
             plain: 0,
             bytes: 0,
             limits,
-            slots: HashMap::new(),
+            slots: AHashMap::new(),
             next_watch: 0,
             queue: Arc::default(),
             closed: false,
