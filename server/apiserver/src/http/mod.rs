@@ -1,6 +1,7 @@
 //! HTTP: from a request to an answer in bytes.
 
 mod access;
+mod documents;
 mod health;
 mod measure;
 mod message;
@@ -18,7 +19,6 @@ mod watch;
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use fieldmanager_access::User;
 use fieldmanager_handlers::internal::{Media, unsupported_media_type};
 use futures::StreamExt;
@@ -30,7 +30,6 @@ use http_body_util::{BodyExt, BodyStream, StreamBody};
 use crate::access::admin;
 use crate::budget::{FREE, Reservation};
 use crate::endpoint::{Answer, Call, Content, Core, Failure, Verb, check_deadline, logged};
-use crate::facts;
 use crate::fault::{Cut, Effect, Faults, Target};
 use crate::flows::Flow;
 use crate::gate::{Gate, busy};
@@ -39,8 +38,9 @@ use crate::metrics::CONTENT_TYPE;
 use crate::origin;
 use crate::pool;
 use crate::query::Query;
-use crate::registry::{Registry, Served};
+use crate::registry::Served;
 use crate::store::Revision;
+use documents::path_not_found;
 pub use message::Body;
 use message::{Head, Lost, Memory};
 #[cfg(feature = "net")]
@@ -375,105 +375,7 @@ async fn answer(
     if let (Route::Page(path), true) = (route, server.gate.page) {
         return page::respond(core, server.gate, head, path).await;
     }
-    // The documents of built-in versions have routes, with one method. All other documents are answers to every method.
-    if let Some(produced) = produced(route, &core.registry()) {
-        if head.method != Method::GET {
-            return Err(Failure::method_not_allowed());
-        }
-        negotiate::check_route(head.header(header::ACCEPT), produced)?;
-    }
-
-    // All parts of an answer are from the documents of one registry, which may be replaced meanwhile.
-    let documents = core.documents();
-    let not_found = || path_not_found(&core.registry(), &head.path);
-    let text = |document: Option<String>| document.ok_or_else(not_found);
-    match route {
-        Route::Health { endpoint, check } => health::health(head, endpoint, check.as_deref()),
-        Route::Version => Ok(render::version(head, facts::version(), &core.build)),
-        Route::Paths => render::text(head, documents.paths()),
-        Route::LegacyVersions => {
-            let address = head.header(header::HOST).unwrap_or_default();
-            let aggregated = || documents.discovery.aggregated_api();
-            render::discovery(head, || documents.discovery.api(address), aggregated)
-        }
-        Route::Groups => render::discovery(
-            head,
-            || documents.discovery.groups(),
-            || documents.discovery.aggregated(),
-        ),
-        Route::Group(group) => render::text(head, text(documents.discovery.group(group))?),
-        Route::GroupVersion { group, version } => {
-            render::text(head, text(documents.discovery.resources(group, version))?)
-        }
-        Route::OpenApiV2 => {
-            let Ok(format) = Format::of(head.header(header::ACCEPT), Place::OpenApiV2) else {
-                return Ok(empty(406));
-            };
-            let document = match format.media {
-                negotiate::Media::OpenApiProtobuf => documents.openapi_v2_protobuf(),
-                _ => documents.openapi_v2(),
-            };
-            Ok(render::document(head, document, &format.content_type()))
-        }
-        // kube-apiserver declares no type of the index, and Go guesses this one.
-        Route::OpenApiV3(None) => {
-            let index = documents.openapi().v3_index();
-            Ok(render::document(head, index, "text/plain; charset=utf-8"))
-        }
-        Route::OpenApiV3(Some(path)) => {
-            let accept = head.header(header::ACCEPT);
-            let Some(document) = documents.openapi().v3(path) else {
-                return Ok(empty(404));
-            };
-            // A client that wants protobuf gets JSON.
-            let is_accepted = Format::of(accept, Place::Plain).is_ok()
-                || accept.is_some_and(|accept| accept.contains("proto-openapi.spec.v3"));
-            Ok(match is_accepted {
-                true => render::document(head, document, "application/json"),
-                false => empty(406),
-            })
-        }
-        Route::TokenKeys | Route::TokenIssuer => access::token_document(core, head, route),
-        Route::Metrics | Route::Test(_) | Route::Page(_) | Route::Resource(_) | Route::Unknown => {
-            Err(not_found())
-        }
-    }
-}
-
-/// The media types of a document that has a route; `None` for others.
-fn produced(route: &Route, registry: &Registry) -> Option<&'static str> {
-    match route {
-        Route::LegacyVersions => Some(negotiate::ACCEPTED),
-        Route::GroupVersion { group, version } => registry
-            .is_builtin_version(group, version)
-            .then_some(negotiate::ACCEPTED),
-        Route::Version | Route::TokenIssuer => Some("application/json"),
-        Route::TokenKeys => Some("application/jwk-set+json"),
-        _ => None,
-    }
-}
-
-/// An answer without a body.
-fn empty(code: u16) -> Response<Body> {
-    let mut response = response(code, "", full(Bytes::new()));
-    response.headers_mut().remove(header::CONTENT_TYPE);
-    response
-}
-
-/// The failure of a request whose path names nothing. Built-in groups answer for all paths below them.
-fn path_not_found(registry: &Registry, path: &str) -> Failure {
-    let mut segments = path.split('/').skip(1);
-    let is_served = match (segments.next(), segments.next()) {
-        (Some("api" | "version"), Some(_)) => true,
-        (Some("apis"), Some(group)) => registry.is_builtin_group(group),
-        _ => false,
-    };
-
-    if is_served {
-        Failure::resource_not_found()
-    } else {
-        Failure::path_not_found()
-    }
+    documents::document(core, head, route)
 }
 
 async fn resource(

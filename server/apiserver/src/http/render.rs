@@ -156,10 +156,7 @@ pub(super) fn list(
     let revision = list
         .revision
         .map(|revision| Value::from(revision.to_string()));
-    let mut metadata: Vec<_> = revision
-        .map(|revision| ("resourceVersion", revision))
-        .into_iter()
-        .collect();
+    let mut metadata = Vec::from_iter(revision.map(|revision| ("resourceVersion", revision)));
 
     // kube-apiserver writes the empty string in lists of custom resources, which are no Go type with `omitempty`.
     let is_unstructured = !served.is_builtin() && matches!(format.form, Form::Object);
