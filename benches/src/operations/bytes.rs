@@ -32,10 +32,9 @@ fn noon(hour: i64) -> Time {
 }
 
 pub(super) fn field_manager(object: &Object, deduced: bool) -> FieldManager {
-    let kind = Value::from_json(&object.json)
-        .unwrap()
-        .complete_kind()
-        .unwrap();
+    let value = Value::from_json(&object.json).unwrap();
+    let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
+    let kind = GroupVersionKind::from_api_version_kind(text("apiVersion"), text("kind"));
     let builder = FieldManager::builder(kind);
     if deduced {
         return builder.build().unwrap();

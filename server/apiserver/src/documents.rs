@@ -74,8 +74,8 @@ impl Documents {
             .clone()
     }
 
-    /// `/`: the paths of the server, as `{"paths": [...]}`.
-    pub(crate) fn paths(&self) -> String {
+    /// `/`: the paths of the server, as `{"paths": [...]}`, with others.
+    pub(crate) fn paths(&self, others: impl Iterator<Item = String>) -> String {
         let resources = self
             .registry
             .all()
@@ -87,7 +87,7 @@ impl Documents {
         let groups = groups.map(|served| format!("/apis/{}", served.facts.group));
         let own = PATHS.iter().map(|path| (*path).to_owned());
         let paths: std::collections::BTreeSet<String> =
-            own.chain(groups).chain(resources).collect();
+            own.chain(others).chain(groups).chain(resources).collect();
 
         serde_json::json!({ "paths": paths }).to_string()
     }

@@ -111,3 +111,40 @@ async fn metadata_of_a_list_are_a_list() {
         .expect(406);
     assert!(message(&refused).ends_with("(*core.EventList)"));
 }
+
+#[tokio::test]
+async fn a_status_of_success_has_the_serialization_of_a_table() {
+    let client = Client::new().await;
+    client.config_map("web").await;
+    let accept = [("accept", "application/yaml;as=Table;v=v1;g=meta.k8s.io")];
+    let object = format!("{CONFIG_MAPS}/web");
+    let deleted = client.send("DELETE", &object, &accept, "").await;
+    assert!(
+        deleted.bytes.starts_with(b"apiVersion: v1\n"),
+        "{:?}",
+        deleted.bytes
+    );
+    let missing = client.send("DELETE", &object, &accept, "").await;
+    assert!(missing.bytes.starts_with(b"{"), "{:?}", missing.bytes);
+}
+
+#[tokio::test]
+async fn the_paths_of_a_server_have_its_health_checks() {
+    let client = Client::new().await;
+    let answer = client.get("/").await.expect(200);
+    let paths: Vec<&str> = answer["paths"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Json::as_str)
+        .collect();
+    for path in [
+        "/healthz",
+        "/healthz/ping",
+        "/livez/etcd",
+        "/readyz/poststarthook/storage-readiness",
+        "/readyz/shutdown",
+    ] {
+        assert!(paths.contains(&path), "{path}");
+    }
+}

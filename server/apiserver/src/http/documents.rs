@@ -34,7 +34,7 @@ pub(super) fn document(
     match route {
         Route::Health { endpoint, check } => health::health(head, endpoint, check.as_deref()),
         Route::Version => Ok(render::version(head, facts::version(), &core.build)),
-        Route::Paths => render::text(head, documents.paths()),
+        Route::Paths => render::text(head, documents.paths(health::paths())),
         Route::LegacyVersions => {
             let address = head.header(header::HOST).unwrap_or_default();
             let aggregated = || documents.discovery.aggregated_api();

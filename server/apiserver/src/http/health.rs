@@ -51,6 +51,12 @@ fn checks(endpoint: &str) -> impl Iterator<Item = &'static str> {
     first.iter().copied().chain(STARTED).chain(last)
 }
 
+/// The paths of all checks.
+pub(super) fn paths() -> impl Iterator<Item = String> {
+    let endpoints = ["healthz", "livez", "readyz"].into_iter();
+    endpoints.flat_map(|endpoint| checks(endpoint).map(move |check| format!("/{endpoint}/{check}")))
+}
+
 /// The answer of an endpoint, or of one of its checks. The parameter `verbose` asks for a line of each check, and `exclude` leaves
 /// one out.
 ///

@@ -119,9 +119,14 @@ pub(super) fn document(head: &Head, document: Document, content_type: &str) -> R
     response
 }
 
-/// A `Status` of success.
+/// A `Status` of success, which is neither metadata nor a table. Unlike a failure, it keeps the serialization of those.
 pub(super) fn status(head: &Head, code: u16, status: &Value, format: Format) -> Response<Body> {
-    encoded(head, code, status, format.of_object())
+    let format = Format {
+        form: Form::Object,
+        version: "",
+        ..format
+    };
+    encoded(head, code, status, format)
 }
 
 /// An object in the form that was asked for.
