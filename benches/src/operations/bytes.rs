@@ -3,9 +3,8 @@
 use std::rc::Rc;
 
 use fieldmanager_managedfields::{ApplyRequest, FieldManager, Time, UpdateRequest};
-use fieldmanager_openapi::Types;
+use fieldmanager_openapi::{GroupVersionKind, Types};
 use fieldmanager_schema::Schema;
-use fieldmanager_structural::internal::ObjectExt as _;
 use fieldmanager_value::Value;
 
 use crate::measure::{Prepared, reused};
