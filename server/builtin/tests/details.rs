@@ -34,6 +34,25 @@ fn name_errors(api_version: &str, name: &str, metadata: &str, spec: &str) -> Vec
 }
 
 #[test]
+fn the_prefix_of_a_controller_is_a_segment_of_a_path() {
+    let spec = "{selector: {a: b}, template: {metadata: {labels: {a: b}}, spec: {restartPolicy: Always, dnsPolicy: ClusterFirst, terminationGracePeriodSeconds: 30, containers: [{name: c, image: i, imagePullPolicy: Always, terminationMessagePolicy: File}]}}}";
+    let errors =
+        |metadata: &str, spec: &str| name_errors("v1", "ReplicationController", metadata, spec);
+    assert_eq!(
+        errors("{name: a, namespace: b, generateName: ClusterIP}", spec),
+        [""; 0]
+    );
+    assert_eq!(
+        errors("{name: a, namespace: b, generateName: A/b}", spec),
+        ["metadata.generateName: Invalid value: \"A/b\": may not contain '/'"]
+    );
+    assert_eq!(
+        errors("{name: a, namespace: b, generateName: A/b}", "{}"),
+        [""; 0]
+    );
+}
+
+#[test]
 fn a_trust_bundle_is_named_after_its_signer() {
     const API: &str = "certificates.k8s.io/v1";
     let errors =

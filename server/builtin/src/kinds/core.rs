@@ -168,6 +168,7 @@ pub(super) const KINDS: &[KindDescription] = &[
             absent: "0",
         }],
         label_fault: UNSUPPORTED_LABEL,
+        name_faults: Some(checks::names::without_prefix),
         accepts_any_prefix: true,
         ..KindDescription::of("", &["v1"], "ReplicationController")
     },

@@ -18,7 +18,7 @@ pub(super) const KINDS: &[KindDescription] = &[
     },
     KindDescription {
         checks: checks::devices::class,
-        name_faults: Some(checks::names::device_class),
+        name_faults: Some(checks::names::without_prefix),
         returns_deleted: true,
         accepts_any_prefix: true,
         ..KindDescription::of(

@@ -4,8 +4,10 @@ use fieldmanager_structural::internal::NameSyntax;
 use fieldmanager_structural::internal::address::ip;
 use fieldmanager_value::Value;
 
+use super::field::Field;
 use super::formats;
 use crate::functions::edit::text;
+use crate::place::Errors;
 
 /// A bundle of a signer has the name of the signer as a prefix.
 pub(crate) fn trust_bundle(bundle: &Value, name: &str, is_prefix: bool) -> Vec<String> {
@@ -38,12 +40,21 @@ pub(crate) fn ip_address(_: &Value, name: &str, _: bool) -> Vec<String> {
     }
 }
 
-/// The name of a class is checked, and a prefix only if there is no other error.
-pub(crate) fn device_class(_: &Value, name: &str, is_prefix: bool) -> Vec<String> {
+/// The name is checked, and a [prefix](prefix_alone) only if there is no other error.
+pub(crate) fn without_prefix(_: &Value, name: &str, is_prefix: bool) -> Vec<String> {
     if is_prefix {
         Vec::new()
     } else {
         NameSyntax::Subdomain.faults(name, false)
+    }
+}
+
+/// Checks the prefix of the name of a new object, as a segment of a path, if there is no other error: the check of the kind counts
+/// as one of the declarative ones, which have the name alone.
+pub(super) fn prefix_alone(object: &Field<'_>, errors: &mut Errors) {
+    let prefix = object.get("metadata").get("generateName");
+    if errors.is_empty() && !object.is_update() && !prefix.is_empty() {
+        prefix.faults(NameSyntax::PathSegment.faults(prefix.text(), true), errors);
     }
 }
 

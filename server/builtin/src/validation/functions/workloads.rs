@@ -4,7 +4,7 @@ use fieldmanager_structural::{FieldError, FieldErrorKind};
 use fieldmanager_value::{List, Map, Value};
 
 use super::field::Field;
-use super::{claim, pods, selector};
+use super::{claim, names, pods, selector};
 use crate::place::{Errors, Place};
 use crate::shown;
 use crate::validation::syntax;
@@ -181,6 +181,7 @@ pub(crate) fn controller(controller: &Field<'_>, errors: &mut Errors) {
     controlled(&spec, errors);
     spec.non_negative("replicas", errors);
     spec.non_negative("minReadySeconds", errors);
+    names::prefix_alone(controller, errors);
 }
 
 /// Checks the selector and the template of a `ReplicationController`.

@@ -13,7 +13,7 @@ use fieldmanager_value::Value;
 pub(crate) use self::slices::slice;
 pub(crate) use self::status::claim_status;
 use super::field::{Field, duplicate_struct};
-use super::{attachments, conditions};
+use super::{attachments, conditions, names};
 use crate::place::{Errors, faults};
 use crate::shown;
 use crate::validation::syntax;
@@ -480,11 +480,7 @@ pub(crate) fn class(class: &Field<'_>, errors: &mut Errors) {
     if extended.is_set() {
         extended.faults(extended_resource(extended.text()), errors);
     }
-
-    let prefix = class.get("metadata").get("generateName");
-    if errors.is_empty() && !class.is_update() && !prefix.is_empty() {
-        prefix.faults(NameSyntax::PathSegment.faults(prefix.text(), true), errors);
-    }
+    names::prefix_alone(class, errors);
 }
 
 /// The faults of the name of a resource that is not one of Kubernetes.
