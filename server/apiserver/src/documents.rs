@@ -17,20 +17,17 @@ pub(crate) struct Documents {
     openapi_v2_protobuf: OnceLock<Document>,
 }
 
-/// The paths of a server, apart from those of its resources.
-const PATHS: [&str; 13] = [
+/// The paths of a server, apart from those of its resources and of its health.
+const PATHS: [&str; 10] = [
     "/.well-known/openid-configuration",
     "/api",
     "/apis",
     "/apis/",
-    "/healthz",
-    "/livez",
     "/metrics",
     "/openapi/v2",
     "/openapi/v3",
     "/openapi/v3/",
     "/openid/v1/jwks",
-    "/readyz",
     "/version",
 ];
 

@@ -10,13 +10,13 @@
 
 use serde_json::Value as Json;
 
-use crate::common::{CONFIG_MAPS, Client};
+use crate::common::{Answer, CONFIG_MAPS, Client, message};
 
 const METADATA: &str = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
 const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 
-fn message(answer: &Json) -> &str {
-    answer["message"].as_str().unwrap()
+async fn get(client: &Client, path: &str, accept: &str) -> Answer {
+    client.send("GET", path, &[("accept", accept)], "").await
 }
 
 #[tokio::test]
@@ -45,8 +45,6 @@ async fn documents_of_built_in_versions_have_one_method_and_others_any() {
 #[tokio::test]
 async fn a_route_names_its_media_types_and_knows_no_wildcard_of_them() {
     let client = Client::new().await;
-    let get =
-        async |path: &str, accept: &str| client.send("GET", path, &[("accept", accept)], "").await;
     let produced = "406: Not Acceptable\n\nAvailable representations: application/json";
     let object = ", application/yaml, application/vnd.kubernetes.protobuf";
     let list = ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
@@ -57,32 +55,32 @@ async fn a_route_names_its_media_types_and_knows_no_wildcard_of_them() {
         (CONFIG_MAPS.to_owned(), format!("{object}{list}")),
     ] {
         for accept in ["application/*", "text/plain"] {
-            let answer = get(&path, accept).await.expect(406);
+            let answer = get(&client, &path, accept).await.expect(406);
             assert_eq!(message(&answer), format!("{produced}{rest}"), "{path}");
         }
-        get(&path, "text/plain, */*;q=0.1").await.expect(200);
+        get(&client, &path, "text/plain, */*;q=0.1")
+            .await
+            .expect(200);
     }
 
     // Other documents are negotiated, and know it.
-    get("/apis", "application/*").await.expect(200);
-    let answer = get("/apis/apps", "text/plain").await.expect(406);
+    get(&client, "/apis", "application/*").await.expect(200);
+    let answer = get(&client, "/apis/apps", "text/plain").await.expect(406);
     assert!(message(&answer).starts_with("only the following media types are accepted: "));
 }
 
 #[tokio::test]
 async fn documents_of_openapi_are_refused_without_words() {
     let client = Client::new().await;
-    let get =
-        async |path: &str, accept: &str| client.send("GET", path, &[("accept", accept)], "").await;
     for (path, code) in [
         ("/openapi/v2", 406),
         ("/openapi/v3/api/v1", 406),
         ("/openapi/v3/nothing", 404),
     ] {
-        let answer = get(path, "text/plain").await;
+        let answer = get(&client, path, "text/plain").await;
         assert_eq!((answer.code, answer.bytes.len()), (code, 0), "{path}");
     }
-    let index = get("/openapi/v3", "text/plain").await;
+    let index = get(&client, "/openapi/v3", "text/plain").await;
     assert_eq!(index.code, 200);
 }
 
@@ -90,23 +88,21 @@ async fn documents_of_openapi_are_refused_without_words() {
 async fn metadata_of_a_list_are_a_list() {
     let client = Client::new().await;
     client.config_map("web").await;
-    let get =
-        async |path: &str, accept: &str| client.send("GET", path, &[("accept", accept)], "").await;
     let object = format!("{CONFIG_MAPS}/web");
-    get(&object, METADATA).await.expect(200);
-    get(CONFIG_MAPS, METADATA_LIST).await.expect(200);
+    get(&client, &object, METADATA).await.expect(200);
+    get(&client, CONFIG_MAPS, METADATA_LIST).await.expect(200);
 
-    let refused = get(CONFIG_MAPS, METADATA).await.expect(406);
+    let refused = get(&client, CONFIG_MAPS, METADATA).await.expect(406);
     assert_eq!(
         message(&refused),
         "you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)"
     );
-    let refused = get(&object, METADATA_LIST).await.expect(406);
+    let refused = get(&client, &object, METADATA_LIST).await.expect(406);
     assert_eq!(
         message(&refused),
         "you requested PartialObjectMetadataList, but the requested object is not a list (*core.ConfigMap)"
     );
-    let refused = get("/apis/events.k8s.io/v1/events", METADATA)
+    let refused = get(&client, "/apis/events.k8s.io/v1/events", METADATA)
         .await
         .expect(406);
     assert!(message(&refused).ends_with("(*core.EventList)"));

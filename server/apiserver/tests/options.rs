@@ -8,14 +8,10 @@
     reason = "a failed test panics"
 )]
 
-use crate::common::{CONFIG_MAPS, Client, config_map};
+use crate::common::{CONFIG_MAPS, Client, config_map, message};
 use serde_json::{Value as Json, json};
 
 const UNSAFE: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
-
-fn message(answer: &Json) -> &str {
-    answer["message"].as_str().unwrap()
-}
 
 #[tokio::test]
 async fn a_deletion_with_a_body_of_another_kind_or_type_deletes_nothing() {

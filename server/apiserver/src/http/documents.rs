@@ -24,7 +24,7 @@ pub(super) fn document(
         if head.method != Method::GET {
             return Err(Failure::method_not_allowed());
         }
-        negotiate::check_route(head.header(header::ACCEPT), produced)?;
+        negotiate::check_route(head.header(header::ACCEPT), &[produced])?;
     }
 
     // All parts of an answer are from the documents of one registry, which may be replaced meanwhile.

@@ -51,10 +51,14 @@ fn checks(endpoint: &str) -> impl Iterator<Item = &'static str> {
     first.iter().copied().chain(STARTED).chain(last)
 }
 
-/// The paths of all checks.
+/// The paths of the endpoints and of their checks.
 pub(super) fn paths() -> impl Iterator<Item = String> {
-    let endpoints = ["healthz", "livez", "readyz"].into_iter();
-    endpoints.flat_map(|endpoint| checks(endpoint).map(move |check| format!("/{endpoint}/{check}")))
+    ["healthz", "livez", "readyz"]
+        .into_iter()
+        .flat_map(|endpoint| {
+            let checks = checks(endpoint).map(move |check| format!("/{endpoint}/{check}"));
+            checks.chain([format!("/{endpoint}")])
+        })
 }
 
 /// The answer of an endpoint, or of one of its checks. The parameter `verbose` asks for a line of each check, and `exclude` leaves

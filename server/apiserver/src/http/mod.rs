@@ -53,10 +53,6 @@ use verb::{custom_verb, is_watch, verb};
 #[cfg(feature = "net")]
 pub(crate) use watch::Events;
 
-/// The media types of a list of a built-in kind, and of its watch.
-const LISTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf, \
-                      application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
-
 /// What answers requests.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
@@ -429,7 +425,12 @@ async fn resource(
 
     if served.is_builtin() {
         let is_list = matches!(verb, Verb::List | Verb::Watch) && path.name.is_empty();
-        let produced = if is_list { LISTED } else { negotiate::ACCEPTED };
+        // A list has the route of its watch.
+        let produced: &[&str] = if is_list {
+            &[negotiate::ACCEPTED, negotiate::STREAMED]
+        } else {
+            &[negotiate::ACCEPTED]
+        };
         negotiate::check_route(head.header(header::ACCEPT), produced)?;
     }
     let format = match verb {

@@ -60,6 +60,10 @@ pub(crate) enum Place {
 pub(super) const ACCEPTED: &str =
     "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
+/// The media types of events.
+pub(super) const STREAMED: &str =
+    "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+
 /// The media type of OpenAPI v2 in protobuf, without `application/`.
 const OPEN_API_V2: [&str; 2] = [
     "com.github.proto-openapi.spec.v2@v1.0+protobuf",
@@ -100,9 +104,8 @@ impl Format {
         found.ok_or_else(|| not_acceptable(ACCEPTED))
     }
 
-    /// The format of an answer that is neither metadata nor a table, such as a `Status`. It is JSON if the client asked for
-    /// one of these.
-    pub(crate) fn of_object(self) -> Self {
+    /// The format of a failure, which is JSON if the client asked for metadata or a table.
+    pub(crate) fn of_failure(self) -> Self {
         Format {
             media: if self.form == Form::Object {
                 self.media
@@ -155,17 +158,23 @@ impl Format {
 /// 406 if it accepts none.
 ///
 /// Behaviour: `Route.matchesAccept` of `github.com/emicklei/go-restful`.
-pub(super) fn check_route(accept: Option<&str>, produced: &str) -> Result<(), Status> {
+pub(super) fn check_route(accept: Option<&str>, produced: &[&str]) -> Result<(), Status> {
     let Some(accept) = accept.filter(|accept| !accept.is_empty()) else {
         return Ok(());
     };
     let mut accepted = accept
         .split(',')
         .map(|clause| clause.split(';').next().unwrap_or_default().trim());
-    if accepted.any(|media| media == "*/*" || produced.split(", ").any(|own| own == media)) {
+    let has = |media: &str| {
+        produced
+            .iter()
+            .any(|own| own.split(", ").any(|own| own == media))
+    };
+    if accepted.any(|media| media == "*/*" || has(media)) {
         return Ok(());
     }
 
+    let produced = produced.join(", ");
     let message = format!("406: Not Acceptable\n\nAvailable representations: {produced}");
     Err(Status::failure(
         406,
@@ -310,10 +319,10 @@ mod tests {
 
     #[test]
     fn route_has_media_types_and_no_wildcard_of_them() {
-        assert!(check_route(None, ACCEPTED).is_ok());
-        assert!(check_route(Some("image/png, */*;q=0.1"), ACCEPTED).is_ok());
-        assert!(check_route(Some("application/yaml;as=Table"), ACCEPTED).is_ok());
-        let refused = check_route(Some("application/*"), "application/json").unwrap_err();
+        assert!(check_route(None, &[ACCEPTED]).is_ok());
+        assert!(check_route(Some("image/png, */*;q=0.1"), &[ACCEPTED]).is_ok());
+        assert!(check_route(Some("application/yaml;as=Table"), &[ACCEPTED]).is_ok());
+        let refused = check_route(Some("application/*"), &["application/json"]).unwrap_err();
         assert_eq!(
             refused.message,
             "406: Not Acceptable\n\nAvailable representations: application/json"

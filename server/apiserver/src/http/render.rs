@@ -364,7 +364,7 @@ pub(super) fn failure(head: &Head, failure: Failure) -> Response<Body> {
     // A client that accepts nothing that the server has gets JSON.
     let format = Format::of(head.header(header::ACCEPT), Place::Objects).unwrap_or(Format::JSON);
     let retry = failure.retry_after;
-    let mut response = encoded(head, code, &failure.body(), format.of_object());
+    let mut response = encoded(head, code, &failure.body(), format.of_failure());
     if retry > 0 {
         response
             .headers_mut()

@@ -13,7 +13,7 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 
 use super::message::{Body, Head, response};
-use super::negotiate::{Form, Format, Media, Place, not_acceptable};
+use super::negotiate::{Form, Format, Media, Place, STREAMED, not_acceptable};
 use super::render;
 use crate::encoded::TextForm;
 use crate::endpoint::{Core, Failure};
@@ -23,10 +23,6 @@ use crate::registry::Served;
 use crate::store::{Revision, StoreError};
 use crate::table::IncludeObject;
 use crate::watch::{EventKind, Start, WatchEvent, WatchRequest, watch};
-
-/// The media types of events.
-const STREAMED: &str =
-    "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
 /// The most steps of the cells of one row, about ten milliseconds.
 const ROW_STEPS: u64 = 1_000_000;

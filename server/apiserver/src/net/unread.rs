@@ -67,7 +67,7 @@ impl Unread {
     fn joined(&mut self, first: Bytes, context: &mut Context<'_>) -> Bytes {
         let mut size = first.len();
         let mut parts = vec![first];
-        while size < TOGETHER {
+        while size < TOGETHER && self.next.is_none() {
             match Pin::new(&mut self.body).poll_frame(context) {
                 Poll::Pending => break,
                 Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
@@ -78,9 +78,6 @@ impl Unread {
                     Err(frame) => self.next = Some(Some(Ok(frame))),
                 },
                 Poll::Ready(end) => self.next = Some(end),
-            }
-            if self.next.is_some() {
-                break;
             }
         }
 

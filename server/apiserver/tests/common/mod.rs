@@ -37,6 +37,11 @@ pub(crate) struct Answer {
     pub(crate) bytes: Bytes,
 }
 
+/// The message of a `Status`.
+pub(crate) fn message(answer: &Json) -> &str {
+    answer["message"].as_str().unwrap()
+}
+
 impl Answer {
     pub(crate) fn json(&self) -> Json {
         serde_json::from_slice(&self.bytes).unwrap_or_else(|_| panic!("no JSON: {:?}", self.bytes))
